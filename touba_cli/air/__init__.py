@@ -1,0 +1,1 @@
+"""The compiled program: references, types, operations, digest and verifier. Read `docs/air.md` first."""

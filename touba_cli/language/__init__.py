@@ -1,0 +1,1 @@
+"""The compiler: text → tokens → layout → tree → names → types → flow → AIR. One pass, one file."""

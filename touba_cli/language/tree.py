@@ -1,0 +1,511 @@
+"""The syntax tree: what a module says, with its places and nothing computed.
+
+The parser builds it, later passes read it and keep their results in side tables keyed by node (nodes compare and hash
+by identity). `parse_lines` makes declarations and statements, `parse_expr` expressions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A place in a file: code-point offsets, end not included. `Source` (source.py) turns them into lines."""
+
+    start: int
+    end: int
+
+
+@dataclass(eq=False, slots=True)
+class Node:
+    span: Span
+
+
+@dataclass(eq=False, slots=True)
+class Name(Node):
+    """A word where something is named."""
+
+    text: str
+
+
+# --- types ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(eq=False, slots=True)
+class NamedType(Node):
+    """`Text`, `Invoice`, `m.Invoice`: ``path`` holds the module words before the name."""
+
+    path: list[Name]
+    name: Name
+
+
+@dataclass(eq=False, slots=True)
+class GenericType(Node):
+    """`List of T`, `Map of T`, `Optional T`: ``kind`` is ``List``, ``Map`` or ``Optional``."""
+
+    kind: str
+    of: Type
+
+
+@dataclass(eq=False, slots=True)
+class Constraint(Node):
+    """`length 1 to 40`, `min 0`: ``word`` is ``length``, ``min``, ``max``, ``above`` or ``below``.
+
+    For ``length``: low and high are whole numbers or None. For the others ``bound`` is a literal expression (a `Literal`,
+    or a `Prefix` "-" over one).
+    """
+
+    word: str
+    low: int | None = None
+    high: int | None = None
+    bound: Expr | None = None
+
+
+@dataclass(eq=False, slots=True)
+class ConstrainedType(Node):
+    """A type with constraints. Through `Optional` they pass to the inner type: the checker does that, not the parser."""
+
+    of: Type
+    constraints: list[Constraint]
+
+
+Type: TypeAlias = NamedType | GenericType | ConstrainedType
+
+
+# --- expressions ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(eq=False, slots=True)
+class Literal(Node):
+    """``kind``: int, decimal, float, text, bool, none, date, datetime, duration.
+
+    ``value``: int → `int`; decimal and float → the digits as `str` without `_` and `f`; text → the decoded `str`; bool →
+    `bool`; none → None; date and datetime → the `str` between the quotes; duration → ``(amount, unit)`` with the unit in
+    the plural (seconds, minutes, hours, days).
+    """
+
+    kind: str
+    value: object
+
+
+@dataclass(eq=False, slots=True)
+class Interpolation(Node):
+    """`"Pay {amount} now"`: decoded texts and expressions in their order."""
+
+    parts: list[str | Expr]
+
+
+@dataclass(eq=False, slots=True)
+class Variable(Node):
+    """A small name: an input, `let`, `var`, loop or arm name."""
+
+    name: str
+
+
+@dataclass(eq=False, slots=True)
+class Argument(Node):
+    """`amount: 3` or `3`. ``name`` is None where it is unnamed."""
+
+    name: Name | None
+    value: Expr
+
+
+@dataclass(eq=False, slots=True)
+class Capital(Node):
+    """`Invoice(id: "A")`, `Total(lines)`, `Low`, `Severity.Low`, `m.Invoice(…)`: a record, a variant or a function.
+
+    ``path`` holds what stands before the last dot: module words, then perhaps a choice's name. ``arguments`` is None
+    where there are no brackets.
+    """
+
+    path: list[Name]
+    name: Name
+    arguments: list[Argument] | None
+
+
+@dataclass(eq=False, slots=True)
+class BuiltIn(Node):
+    """`length(x)`: a small name followed by brackets."""
+
+    name: Name
+    arguments: list[Expr]
+
+
+@dataclass(eq=False, slots=True)
+class SortedBy(Node):
+    """`sorted(xs by .amount descending)`."""
+
+    items: Expr
+    path: list[Name]
+    descending: bool
+
+
+@dataclass(eq=False, slots=True)
+class Field(Node):
+    """`a.b`."""
+
+    of: Expr
+    name: Name
+
+
+@dataclass(eq=False, slots=True)
+class Index(Node):
+    """`a[i]`."""
+
+    of: Expr
+    at: Expr
+
+
+@dataclass(eq=False, slots=True)
+class With(Node):
+    """`a with (b: 1)`."""
+
+    of: Expr
+    changes: list[Argument]
+
+
+@dataclass(eq=False, slots=True)
+class Otherwise(Node):
+    """`a otherwise b`."""
+
+    optional: Expr
+    fallback: Expr
+
+
+@dataclass(eq=False, slots=True)
+class Prefix(Node):
+    """`-a`, `not a`: ``operator`` is ``-`` or ``not``; ``operator_span`` its place."""
+
+    operator: str
+    operand: Expr
+    operator_span: Span
+
+
+@dataclass(eq=False, slots=True)
+class Chain(Node):
+    """Operators of one level, left to right: sums (`+ -`) or products (`* / div mod`). Flat, however long."""
+
+    first: Expr
+    rest: list[tuple[str, Span, Expr]]
+
+
+@dataclass(eq=False, slots=True)
+class Comparison(Node):
+    """``operator``: `<` `<=` `>` `>=` `is` `is not` `in` `not in`."""
+
+    operator: str
+    left: Expr
+    right: Expr
+    operator_span: Span
+
+
+@dataclass(eq=False, slots=True)
+class IsPresent(Node):
+    """`a is present`, `a is absent`."""
+
+    operand: Expr
+    present: bool
+
+
+@dataclass(eq=False, slots=True)
+class Logic(Node):
+    """`a and b and c`, `a or b`: ``operator`` is ``and`` or ``or``. Flat, however long."""
+
+    operator: str
+    operands: list[Expr]
+
+
+@dataclass(eq=False, slots=True)
+class Conditional(Node):
+    """`a if c else b`."""
+
+    condition: Expr
+    then: Expr
+    otherwise: Expr
+
+
+@dataclass(eq=False, slots=True)
+class ListLiteral(Node):
+    items: list[Expr]
+
+
+@dataclass(eq=False, slots=True)
+class Comprehension(Node):
+    """`[e for x in xs if c]`."""
+
+    item: Expr
+    name: Name
+    source: Expr
+    condition: Expr | None
+
+
+@dataclass(eq=False, slots=True)
+class MapLiteral(Node):
+    entries: list[tuple[Expr, Expr]]
+
+
+@dataclass(eq=False, slots=True)
+class Unknown(Node):
+    """An expression that could not be read; it was reported, and nothing more is said about it."""
+
+
+Expr: TypeAlias = (
+    Literal | Interpolation | Variable | Capital | BuiltIn | SortedBy | Field | Index | With | Otherwise | Prefix | Chain
+    | Comparison | IsPresent | Logic | Conditional | ListLiteral | Comprehension | MapLiteral | Unknown
+)  # fmt: skip
+
+
+# --- statements -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(eq=False, slots=True)
+class Call(Node):
+    """`call Pay(invoice)`: the right side of `let var set give`, or (in `CallLine`) a line of its own."""
+
+    path: list[Name]
+    name: Name
+    arguments: list[Argument]
+
+
+RightSide: TypeAlias = Expr | Call
+
+
+@dataclass(eq=False, slots=True)
+class Let(Node):
+    """`let x as T = …` and, with ``mutable``, `var x as T = …`."""
+
+    name: Name
+    declared: Type | None
+    value: RightSide
+    mutable: bool
+
+
+@dataclass(eq=False, slots=True)
+class Set(Node):
+    name: Name
+    value: RightSide
+
+
+@dataclass(eq=False, slots=True)
+class Give(Node):
+    value: RightSide
+
+
+@dataclass(eq=False, slots=True)
+class CallLine(Node):
+    call: Call
+
+
+@dataclass(eq=False, slots=True)
+class Show(Node):
+    text: Expr
+
+
+@dataclass(eq=False, slots=True)
+class Require(Node):
+    condition: Expr
+    text: Expr
+
+
+@dataclass(eq=False, slots=True)
+class Stop(Node):
+    text: Expr
+
+
+@dataclass(eq=False, slots=True)
+class Fail(Node):
+    text: Expr
+
+
+@dataclass(eq=False, slots=True)
+class If(Node):
+    """``branches``: condition and block of `if` and each `else if`; ``otherwise`` is None without `else`."""
+
+    branches: list[tuple[Expr, Block]]
+    otherwise: Block | None
+
+
+@dataclass(eq=False, slots=True)
+class VariantPattern(Node):
+    """`is Paid with receipt, note`."""
+
+    name: Name
+    bindings: list[Name]
+
+
+@dataclass(eq=False, slots=True)
+class PresentPattern(Node):
+    """`is present as x`."""
+
+    name: Name
+
+
+@dataclass(eq=False, slots=True)
+class AbsentPattern(Node):
+    """`is absent`."""
+
+
+@dataclass(eq=False, slots=True)
+class LiteralPattern(Node):
+    """`is "a", "b"`: any of the literals."""
+
+    literals: list[Expr]
+
+
+Pattern: TypeAlias = VariantPattern | PresentPattern | AbsentPattern | LiteralPattern
+
+
+@dataclass(eq=False, slots=True)
+class Arm(Node):
+    pattern: Pattern
+    block: Block
+
+
+@dataclass(eq=False, slots=True)
+class When(Node):
+    subject: Expr
+    arms: list[Arm]
+    otherwise: Block | None
+
+
+@dataclass(eq=False, slots=True)
+class ForEach(Node):
+    name: Name
+    source: Expr
+    block: Block
+
+
+@dataclass(eq=False, slots=True)
+class Repeat(Node):
+    """`repeat up to N times while c`."""
+
+    times: Expr
+    condition: Expr | None
+    block: Block
+
+
+@dataclass(eq=False, slots=True)
+class Break(Node):
+    pass
+
+
+@dataclass(eq=False, slots=True)
+class Continue(Node):
+    pass
+
+
+@dataclass(eq=False, slots=True)
+class Attempt(Node):
+    """`attempt … on failure as problem …`: ``problem`` is None without `as`; ``handler_span`` is the `on failure` line."""
+
+    block: Block
+    problem: Name | None
+    handler: Block
+    handler_span: Span
+
+
+Statement: TypeAlias = (
+    Let | Set | Give | CallLine | Show | Require | Stop | Fail | If | When | ForEach | Repeat | Break | Continue | Attempt
+)
+
+
+@dataclass(eq=False, slots=True)
+class Block(Node):
+    statements: list[Statement]
+
+
+# --- declarations -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(eq=False, slots=True)
+class FieldDecl(Node):
+    """A field of a record or of a variant, or an input."""
+
+    name: Name
+    type: Type
+    wire: str | None = None
+    doc: str | None = None
+
+
+@dataclass(eq=False, slots=True)
+class RecordDecl(Node):
+    name: Name
+    fields: list[FieldDecl]
+    doc: str | None = None
+
+
+@dataclass(eq=False, slots=True)
+class AliasDecl(Node):
+    """`type X is T constraints`."""
+
+    name: Name
+    type: Type
+    doc: str | None = None
+
+
+@dataclass(eq=False, slots=True)
+class VariantDecl(Node):
+    name: Name
+    fields: list[FieldDecl]
+    doc: str | None = None
+
+
+@dataclass(eq=False, slots=True)
+class ChoiceDecl(Node):
+    name: Name
+    variants: list[VariantDecl]
+    doc: str | None = None
+
+
+@dataclass(eq=False, slots=True)
+class CallableDecl(Node):
+    """`function`, `skill` or `strategy`: ``kind``. ``gives`` is None where nothing is given back."""
+
+    kind: str
+    name: Name
+    takes: list[FieldDecl]
+    gives: Type | None
+    body: Block
+    doc: str | None = None
+
+
+@dataclass(eq=False, slots=True)
+class ToolDecl(Node):
+    """``effect`` is None where the clause is absent; ``timeout`` is ``(amount, unit)`` as in a duration literal."""
+
+    name: Name
+    takes: list[FieldDecl]
+    gives: Type | None
+    requires: list[Name]
+    secrets: list[Name]
+    effect: Name | None
+    timeout: Literal | None
+    doc: str | None = None
+
+
+Declaration: TypeAlias = RecordDecl | AliasDecl | ChoiceDecl | CallableDecl | ToolDecl
+
+
+@dataclass(eq=False, slots=True)
+class Import(Node):
+    """`import a.b as c` (``names`` is None) and `from a.b import X, Y`."""
+
+    path: list[Name]
+    alias: Name | None
+    names: list[Name] | None
+
+    @property
+    def module(self) -> str:
+        return ".".join(word.text for word in self.path)
+
+
+@dataclass(eq=False, slots=True)
+class Module(Node):
+    """One file. ``name`` is None where the `module` line is missing (reported by the parser)."""
+
+    name: str | None
+    name_span: Span
+    imports: list[Import] = field(default_factory=list)
+    declarations: list[Declaration] = field(default_factory=list)

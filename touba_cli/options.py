@@ -1,0 +1,128 @@
+"""The one table of options: what `touba run`, `compile` and `check` take, on the command line, in a request
+document and as keyword arguments of the engines.
+
+Plain data without imports. A flag is the name with dashes: ``entry_ref`` is ``--entry-ref``. Kinds:
+
+``path``    a file or folder; relative ones are taken from ``project_root``
+``ref``     a reference such as ``strategy:app/Review``
+``id``      letters, digits, ``.``, ``_``, ``-``; 1 to 128 of them
+``switch``  on or off; on the command line ``--flag`` or ``--no-flag``
+``json``    an object (or, where the sentence says so, text); on the command line inline JSON, ``@file`` or ``-``
+``numbers`` an object of whole numbers with the members named in `MEMBERS`
+
+``carried`` says that the engine writes the option as a flag; everything else travels in the request document on
+standard input, because values and texts never stand in argv.
+"""
+
+from __future__ import annotations
+
+
+class Option:
+    """One row of the table."""
+
+    __slots__ = ("carried", "commands", "kind", "name", "sentence", "surfaces")
+
+    def __init__(self, name: str, kind: str, commands: str, carried: bool, sentence: str, surfaces: str = "cli request sdk"):
+        self.name = name
+        self.kind = kind
+        self.commands = tuple(commands.split())
+        self.carried = carried
+        self.sentence = sentence
+        self.surfaces = tuple(surfaces.split())
+
+    @property
+    def flag(self) -> str:
+        return "--" + self.name.replace("_", "-")
+
+
+_ROWS = (
+    Option("project_root", "path", "check compile run", True, "the project's folder; default: the current folder"),
+    Option("source", "path", "check compile run", True, "the program's entry file, `PROGRAM.tb`; positional on the command line"),
+    Option("air", "path", "run", True, "a file with a compiled program, instead of `source`"),
+    Option("air_json", "json", "run", False, "a compiled program as text or object, instead of `source`", "request sdk"),
+    Option("entry_ref", "ref", "run", True, "the strategy, skill or function to run; may be left out where there is one"),
+    Option("inputs", "json", "run", False, "an object with the entry's inputs by name"),
+    Option("strict_inputs", "switch", "run", True, "take Optional inputs in their tagged form only"),
+    Option("manifest", "path", "run", True, "the file that binds tools to handlers"),
+    Option("secrets", "path", "run", True, "the file that says where secrets are found"),
+    Option("run_limits", "numbers", "run", False, "what the run may use: see MEMBERS"),
+    Option("run_id", "id", "run", False, "the run's id; default: 128 random bits"),
+    Option("trace_out", "path", "run", True, "a file that the trace is written to as well"),
+    Option("out", "path", "compile", True, "the file that the compiled program is written to", "cli"),
+    Option("warnings_as_errors", "switch", "check", True, "exit with 1 where there are warnings", "cli"),
+    Option("json", "switch", "check compile run version", True, "print one JSON document", "cli"),
+    Option("request", "json", "check compile run", True, "`-`: the options as a request document on standard input", "cli"),
+    Option("attached", "switch", "run", True, "the request is the first line of standard input, whose end cancels the run", "cli"),
+    Option("env", "environment", "check compile run", False, "the environment of the runtime, instead of the application's", "sdk"),
+    Option("cancel", "event", "run", False, "a `threading.Event` that cancels the run when set", "sdk"),
+    Option("cli_path", "path", "check compile run", False, "the runtime to start, instead of the bundled one", "sdk"),
+    Option("python_executable", "path", "check compile run", False, "the Python that runs the runtime and its handlers", "sdk"),
+)
+
+OPTIONS: dict[str, Option] = {row.name: row for row in _ROWS}
+
+#: members of options of kind `numbers`; their bounds are the rows of the same name in `limits`
+MEMBERS: dict[str, tuple[str, ...]] = {
+    "run_limits": ("max_steps", "max_depth", "max_external_calls", "max_value_bytes", "deadline_ms"),
+}
+
+#: names that people try, and what they mean: a hint of their own instead of a guess by spelling
+SLIPS: dict[str, str] = {
+    "entry": "entry_ref",
+    "entrypoint": "entry_ref",
+    "input": "inputs",
+    "arguments": "inputs",
+    "args": "inputs",
+    "program": "source",
+    "file": "source",
+    "limits": "run_limits",
+    "timeout": "run_limits",
+    "deadline_ms": "run_limits",
+    "trace": "trace_out",
+    "root": "project_root",
+    "cwd": "project_root",
+    "secret": "secrets",
+    "python": "python_executable",
+}
+
+#: groups of which exactly one (run, compile, check) must be given
+EXACTLY_ONE: tuple[str, ...] = ("source", "air", "air_json")
+
+
+def options_of(command: str, surface: str) -> tuple[Option, ...]:
+    """The options that a command takes on a surface (``cli``, ``request`` or ``sdk``), in the order of the table."""
+    return tuple(row for row in _ROWS if command in row.commands and surface in row.surfaces)
+
+
+def nearest(name: str, candidates: list[str] | tuple[str, ...]) -> str | None:
+    """The one candidate that a misspelt name most probably means, or None.
+
+    Optimal string alignment distance, case, `-` and `_` ignored, at most a third of the name's length wrong.
+    """
+    wanted = _folded(name)
+    best: str | None = None
+    limit = max(1, len(wanted) // 3)
+    for candidate in candidates:
+        distance = _distance(wanted, _folded(candidate), limit)
+        if distance <= limit and (best is None or distance < best_distance):
+            best, best_distance = candidate, distance
+    return best
+
+
+def _folded(name: str) -> str:
+    return name.lower().replace("_", "").replace("-", "")
+
+
+def _distance(left: str, right: str, limit: int) -> int:
+    if abs(len(left) - len(right)) > limit:
+        return limit + 1
+    before: list[int] = []
+    row = list(range(len(right) + 1))
+    for i, a in enumerate(left, 1):
+        earlier, before, row = before, row, [i]
+        for j, b in enumerate(right, 1):
+            cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (a != b))
+            if i > 1 and j > 1 and a == right[j - 2] and left[i - 2] == b:
+                cost = min(cost, earlier[j - 2] + 1)
+            row.append(cost)
+    return row[-1]
