@@ -27,9 +27,14 @@ CODES: dict[str, Code] = {
     "OptionUnknown": Code("usage", "An option does not exist.", "Use the nearest option named in the message."),
     "OptionInvalid": Code("usage", "An option has a value that it cannot take.", "Give a value that the message allows."),
     "FileUnreadable": Code("usage", "A file that an option names cannot be read.", "Check the path and its permissions."),
+    "FileUnwritable": Code("usage", "A file that an option names cannot be written.", "Name a file in a writable folder."),
     "JsonInvalid": Code("usage", "A document is not valid JSON.", "Correct it at the line and column given."),
     "DocumentInvalid": Code("usage", "A document does not have its shape.", "Correct it at the path given."),
     "RequestTooLarge": Code("usage", "The run request is larger than 32 MiB.", "Pass large data by file through a tool."),
+    "EngineClosed": Code("usage", "An engine was used after `close()`.", "Make a new engine, or close it later."),
+    "EngineForked": Code(
+        "usage", "An engine was used in a forked process that did not make it.", "Make the engine after the fork."
+    ),
     # compile
     "CompileFailed": Code("compile", "The program has errors.", "Correct the problems listed in `diagnostics`."),
     # admission: the program is sound, but may not start like this
@@ -79,8 +84,20 @@ CODES: dict[str, Code] = {
     "DecimalOverflow": Code("runtime", "A Decimal left its range.", "Use smaller numbers.", catchable=True),
     "FloatOverflow": Code("runtime", "A Float left its range.", "Use smaller numbers.", catchable=True),
     "DateOverflow": Code("runtime", "A date left the years 1 to 9999.", "Use nearer dates.", catchable=True),
+    "DurationOverflow": Code(
+        "runtime", "A Duration is longer than 999,999,999 days.", "Use shorter durations.", catchable=True
+    ),
+    "DurationNotWholeDays": Code(
+        "runtime", "A Duration of no whole days was added to a Date.", "Use whole days, or a DateTime.", catchable=True
+    ),
     "DivisionByZero": Code("runtime", "A number was divided by zero.", "Test the divisor first.", catchable=True),
     "IndexOutOfRange": Code("runtime", "A list or text has no such position.", "Test the length first.", catchable=True),
+    "PlacesOutOfRange": Code(
+        "runtime", "`round` was asked for more than 34 places.", "Use -34 to 34 places.", catchable=True
+    ),
+    "SeparatorEmpty": Code(
+        "runtime", "`split` or `replace` was given an empty Text to look for.", "Test it first.", catchable=True
+    ),
     "ConstraintViolated": Code(
         "runtime", "A value does not keep the constraint of its place.", "Check it first.", catchable=True
     ),
@@ -103,6 +120,9 @@ CODES: dict[str, Code] = {
     "ToolExited": Code("runtime", "A handler ended without an answer.", "See its standard error.", catchable=True),
     "ToolHandlerFailed": Code("runtime", "A handler raised an exception.", "See the class, file and line.", catchable=True),
     "ToolRefMismatch": Code("runtime", "A handler serves another tool.", "Correct the manifest or handler.", catchable=True),
+    "SecretLeak": Code(
+        "runtime", "A handler's answer holds one of its secrets; it was withheld.", "Do not answer secrets.", catchable=True
+    ),
     "HandlerRefused": Code(
         "runtime", "A handler lacks a grant or a secret that it requires.", "Give it in the manifest.", catchable=True
     ),
@@ -120,6 +140,11 @@ CODES: dict[str, Code] = {
     "InvalidEnvelope": Code("transport", "The runtime did not give one whole result document.", "See `stderr` in details."),
     "RuntimeCrashed": Code("transport", "The runtime ended without a result document.", "See `stderr` in details."),
     "RuntimeUnresponsive": Code("transport", "The runtime did not end when asked and was killed.", "See `stderr`."),
+    "ExitContradicted": Code(
+        "transport",
+        "The runtime gave a result and then ended as if it had failed.",
+        "See `details.result` and `stderr`; the run may have had effects.",
+    ),
     # internal
     "InternalError": Code("internal", "Touba itself failed.", "Report it with the text of standard error."),
 }

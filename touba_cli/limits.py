@@ -44,6 +44,8 @@ LIMITS: dict[str, Limit] = {
     "source_files": Limit(1_000, "files", "source files of one program"),
     "bracket_depth": Limit(64, "brackets", "brackets open inside each other in a source file"),
     "block_depth": Limit(32, "blocks", "blocks inside each other in a source file"),
+    "expression_depth": Limit(100, "levels", "operations inside each other in one expression"),
+    "callable_slots": Limit(10_000, "slots", "inputs, names and hidden places of one callable"),
     "interpolation_depth": Limit(4, "texts", "interpolations inside each other"),
     "diagnostics_shown": Limit(50, "problems", "problems that are shown of one program"),
     # Tools.
@@ -78,6 +80,7 @@ SOURCE_BYTES = LIMITS["source_bytes"].default
 SOURCE_FILES = LIMITS["source_files"].default
 BRACKET_DEPTH = LIMITS["bracket_depth"].default
 BLOCK_DEPTH = LIMITS["block_depth"].default
+EXPRESSION_DEPTH = LIMITS["expression_depth"].default
 INTERPOLATION_DEPTH = LIMITS["interpolation_depth"].default
 DIAGNOSTICS_SHOWN = LIMITS["diagnostics_shown"].default
 HANDLER_TIMEOUT_MS = LIMITS["handler_timeout_ms"].default

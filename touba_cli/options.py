@@ -56,7 +56,7 @@ _ROWS = (
     Option("env", "environment", "check compile run", False, "the environment of the runtime, instead of the application's", "sdk"),
     Option("cancel", "event", "run", False, "a `threading.Event` that cancels the run when set", "sdk"),
     Option("cli_path", "path", "check compile run", False, "the runtime to start, instead of the bundled one", "sdk"),
-    Option("python_executable", "path", "check compile run", False, "the Python that runs the runtime and its handlers", "sdk"),
+    Option("python_executable", "path", "check compile run", False, "the Python that runs the runtime and its handlers", "request sdk"),
 )
 
 OPTIONS: dict[str, Option] = {row.name: row for row in _ROWS}

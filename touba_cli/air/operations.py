@@ -11,10 +11,12 @@ which operations compare).
 ``charge`` says what an operation charges on top of the 1 of its expression:
 
 ``-``       nothing
-``text``    1 for every 16 code points of its Texts
+``text``    1 for every 16 code points of its Texts, those in its Lists too
 ``list``    1 for every element of its Lists or entry of its Maps
 ``deep``    1 for every 16 units of the size of what it compares
 ``result``  1 for every element of its result, or every 16 code points of it
+
+Two words charge both.
 """
 
 from __future__ import annotations
@@ -121,9 +123,15 @@ for _suffix, _type in (("int", "Int"), ("decimal", "Decimal"), ("float", "Float"
     _row(f"sum.{_suffix}", "call", "sum", (_list(_type),), _type, "list", "the sum of the elements; of none, zero")
 for _name, _sentence in (("min", "the least element, if there is one"), ("max", "the greatest element, if there is one")):
     for _type in ("Int", "Decimal", "Float", "Text", "Date", "DateTime", "Duration"):
-        _row(f"{_name}.{_type.lower()}", "call", _name, (_list(_type),), _optional(_type), "list", _sentence)
+        _row(
+            f"{_name}.{_type.lower()}", "call", _name, (_list(_type),), _optional(_type),
+            "list text" if _type == "Text" else "list", _sentence,
+        )  # fmt: skip
 for _type in ("Int", "Decimal", "Float", "Text", "Date", "DateTime", "Duration"):
-    _row(f"sorted.{_type.lower()}", "call", "sorted", (_list(_type),), _list(_type), "list", "the elements in ascending order")
+    _row(
+        f"sorted.{_type.lower()}", "call", "sorted", (_list(_type),), _list(_type),
+        "list text" if _type == "Text" else "list", "the elements in ascending order",
+    )  # fmt: skip
 _row("reversed", "call", "reversed", (_list("T"),), _list("T"), "list", "the elements in reverse order")
 _row("unique", "call", "unique", (_list("E"),), _list("E"), "deep", "each element once, where it first stood")
 _row("first", "call", "first", (_list("T"),), _optional("T"), "-", "the first element, if there is one")
@@ -153,8 +161,11 @@ _row("upper", "call", "upper", ("Text",), "Text", "text", "in capitals, by Unico
 _row("lower", "call", "lower", ("Text",), "Text", "text", "in small letters, by Unicode's default mapping")
 _row("split.text", "call", "split", ("Text", "Text"), _list("Text"), "text", "the parts between the separator; the separator may not be empty")
 _row("split.blanks", "call", "split", ("Text",), _list("Text"), "text", "the words between blanks, tabs and line ends")
-_row("join", "call", "join", (_list("Text"), "Text"), "Text", "result", "the elements with the separator between them")
-_row("replace", "call", "replace", ("Text", "Text", "Text"), "Text", "text", "every place of the second Text changed to the third")
+_row("join", "call", "join", (_list("Text"), "Text"), "Text", "list result", "the elements with the separator between them")
+_row(
+    "replace", "call", "replace", ("Text", "Text", "Text"), "Text", "text result",
+    "every place of the second Text changed to the third; the second may not be empty",
+)  # fmt: skip
 _row("contains", "call", "contains", ("Text", "Text"), "Bool", "text", "whether the second Text stands in the first")
 _row("starts_with", "call", "starts_with", ("Text", "Text"), "Bool", "text", "whether the first Text begins with the second")
 _row("ends_with", "call", "ends_with", ("Text", "Text"), "Bool", "text", "whether the first Text ends with the second")

@@ -10,7 +10,7 @@ names of classes, no line breaks.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .tree import Span
@@ -36,7 +36,7 @@ CODES: dict[str, str] = {
     "TB2001": "a line is indented where it may not be",
     "TB2002": "a line goes back to a column that no line before it has",
     "TB2003": "a line needs an indented block after it",
-    "TB2004": "a bracket is not closed",
+    "TB2004": "brackets do not pair up",
     "TB2005": "a line begins with a word that cannot begin a line there",
     "TB2006": "something else was expected",
     "TB2007": "something follows where the line should end",
@@ -86,6 +86,7 @@ CODES: dict[str, str] = {
     "TB9003": "blocks are nested too deep",
     "TB9004": "interpolations are nested too deep",
     "TB9005": "a program has too many files",
+    "TB9006": "an expression or a type is nested too deep",
 }
 
 
@@ -142,11 +143,21 @@ def _place(source: Source, span: Span) -> dict[str, int]:
     return {"line": line, "column": column, "end_line": end_line, "end_column": end_column}
 
 
-@dataclass(slots=True)
 class Problems:
-    """The problems of one compilation, one for each cause and place."""
+    """The problems of one compilation, one for each cause and place.
 
-    found: list[Diagnostic] = field(default_factory=list)
+    A program of nothing but mistakes may not fill the memory: beyond `MOST` problems the further ones are not kept.
+    """
+
+    MOST = 10_000
+
+    __slots__ = ("_known", "failed", "found")
+
+    def __init__(self) -> None:
+        self.found: list[Diagnostic] = []
+        #: whether there is an error among them
+        self.failed = False
+        self._known: set[tuple[Source, Span, str]] = set()
 
     def add(
         self,
@@ -162,21 +173,23 @@ class Problems:
         candidates: tuple[str, ...] = (),
         fix: Fix | None = None,
     ) -> None:
-        """Add a problem; a second one with the same code at the same place is the same problem."""
+        """Add a problem; a second one with the same code at the same place is the same problem.
+
+        Raises:
+            KeyError: the code is not in the table.
+        """
         if code not in CODES:
             raise KeyError(code)
         if severity is None:
             severity = "warning" if code.startswith("TB8") else "error"
-        for known in self.found:
-            if known.source is source and known.span == span and known.code == code:
-                return
-        self.found.append(
-            Diagnostic(code, title, source, span, label, severity, related, help, candidates, fix)
-        )
-
-    @property
-    def failed(self) -> bool:
-        return any(problem.severity == "error" for problem in self.found)
+        key = (source, span, code)
+        if key in self._known:
+            return
+        self.failed = self.failed or severity == "error"
+        if len(self.found) >= self.MOST:
+            return
+        self._known.add(key)
+        self.found.append(Diagnostic(code, title, source, span, label, severity, related, help, candidates, fix))
 
     def sorted(self) -> list[Diagnostic]:
         """By file, place and code."""

@@ -71,7 +71,12 @@ class ConstrainedType(Node):
     constraints: list[Constraint]
 
 
-Type: TypeAlias = NamedType | GenericType | ConstrainedType
+@dataclass(eq=False, slots=True)
+class UnknownType(Node):
+    """A type that could not be read; it was reported, and nothing more is said about it."""
+
+
+Type: TypeAlias = NamedType | GenericType | ConstrainedType | UnknownType
 
 
 # --- expressions ------------------------------------------------------------------------------------------------------
@@ -413,7 +418,10 @@ Statement: TypeAlias = (
 
 @dataclass(eq=False, slots=True)
 class Block(Node):
+    """``damaged``: a line of it could not be read (and was reported), so its paths and uses say nothing certain."""
+
     statements: list[Statement]
+    damaged: bool = False
 
 
 # --- declarations -----------------------------------------------------------------------------------------------------
@@ -503,9 +511,13 @@ class Import(Node):
 
 @dataclass(eq=False, slots=True)
 class Module(Node):
-    """One file. ``name`` is None where the `module` line is missing (reported by the parser)."""
+    """One file. ``name`` is None where the `module` line is missing (reported by the parser).
+
+    ``unread`` holds the names of declarations that could not be read (and were reported): they are not unknown names.
+    """
 
     name: str | None
     name_span: Span
     imports: list[Import] = field(default_factory=list)
     declarations: list[Declaration] = field(default_factory=list)
+    unread: list[Name] = field(default_factory=list)

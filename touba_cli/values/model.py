@@ -21,11 +21,14 @@ choice         `ChoiceValue`
 
 All are immutable. Composite values carry ``size`` and ``depth``, computed from their parts when they are built, so a
 limit is checked before anything large comes about and never by walking a value. The size is an upper estimate of the
-bytes of the wire form, counted in constant time for each part: `size_of` has the figures, `docs/limits.md` the table.
+bytes of the wire form (but for characters that JSON must escape), counted in constant time for each part: `size_of` has
+the figures, `docs/limits.md` the table.
 Builders (`make_list` and its like) are the only way to composite values: they refuse what is too large or too deep.
 """
 
 from __future__ import annotations
+
+from decimal import Decimal
 
 from ..errors import ToubaFailure
 from ..limits import VALUE_DEPTH
@@ -83,7 +86,7 @@ class RecordValue:
 
 
 class ChoiceValue:
-    """A choice: ``type`` is its reference, ``variant`` the name, ``fields`` the payload in the order of the declaration."""
+    """A choice: ``type`` is its reference, ``variant`` the name, ``fields`` the payload in declaration order."""
 
     __slots__ = ("depth", "fields", "size", "type", "variant")
 
@@ -184,7 +187,8 @@ def text_size(text: str) -> int:
 def size_of(value: Value) -> int:
     """The size of any value, in constant time.
 
-    Int 20, Float 24, Bool 5, Nothing 4, Decimal 38, Date, DateTime and Duration 36, Text as `text_size`.
+    Int 20, Float 24, Bool 5, Nothing 4, Date, DateTime and Duration 36, Text as `text_size`. Decimal 38, and 1 more for
+    each power of ten that its first digit stands above 10^34 or below 1, because it is written in plain notation.
     """
     found = _SIZES.get(type(value))
     if found is not None:
@@ -194,7 +198,10 @@ def size_of(value: Value) -> int:
     size = getattr(value, "size", None)
     if size is not None:
         return size  # type: ignore[no-any-return]
-    return 38 if hasattr(value, "is_finite") else 36
+    if isinstance(value, Decimal):
+        power = value.adjusted()
+        return 38 if 0 <= power <= 34 else 38 + abs(power)
+    return 36
 
 
 def depth_of(value: Value) -> int:

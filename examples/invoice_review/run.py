@@ -1,0 +1,99 @@
+"""Reviews a folder of UBL invoices and prints what was found.
+
+    python examples/invoice_review/run.py [FOLDER]
+
+Without a folder it reviews the invoices of the example. A folder is read flat: its files that end in `.xml`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import unicodedata
+from typing import Any
+
+from touba_sdk import RunResult, ToubaEngine, ToubaEngineError
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+#: steps of the program for each document; a document with some hundred lines needs about a tenth
+STEPS_PER_DOCUMENT = 20_000
+
+
+def review(folder: str, ledger: str = "data/ledger.sqlite") -> RunResult:
+    """Run the program over a folder."""
+    files = sum(name.lower().endswith(".xml") for name in os.listdir(folder))
+    with ToubaEngine(project_root=HERE) as engine:
+        return engine.run(
+            "program.tb",
+            inputs={"folder": os.path.abspath(folder), "ledger": ledger},
+            manifest="touba.manifest.json",
+            run_limits={"max_steps": min(1_000_000_000, 1_000_000 + files * STEPS_PER_DOCUMENT)},
+        )
+
+
+def table(report: dict[str, Any]) -> str:
+    """The report as text: a line for each document with findings, then the sums."""
+    rows = [("document", "invoice", "seller", "findings")]
+    for document in report["documents"]:
+        if document["verdict"] == "Clean":
+            continue
+        counts: dict[str, int] = {}
+        for finding in document["findings"]:
+            counts[finding["rule"]] = counts.get(finding["rule"], 0) + 1
+        found = ", ".join(rule if number == 1 else f"{rule} ×{number}" for rule, number in counts.items())
+        rows.append((document["file"], opened(document["number"]), opened(document["seller"]), found))
+    lines = [
+        f"{fit(file, 28)}  {fit(number, 14)}  {fit(seller, 30)}  {found}".rstrip() for file, number, seller, found in rows
+    ]
+    lines.insert(1, "-" * 100)
+    rules = "  ".join(f"{rule} {number}" for rule, number in sorted(report["rules"].items()))
+    lines += [
+        "-" * 100,
+        f"{len(report['documents'])} documents: {report['clean']} clean, {report['flagged']} with findings, "
+        f"{report['unreadable']} unreadable",
+    ]
+    return "\n".join(lines) + (f"\nfindings: {rules}" if rules else "")
+
+
+def opened(optional: dict[str, Any]) -> str:
+    """The text of an `Optional Text` of the result, a dash where it is absent."""
+    return str(optional["value"]) if optional["present"] else "-"
+
+
+def fit(text: str, width: int) -> str:
+    """Text cut or filled to a number of columns; characters of East Asia take two."""
+    kept = ""
+    columns = 0
+    for character in text:
+        if unicodedata.combining(character):
+            kept += character
+            continue
+        wide = 2 if unicodedata.east_asian_width(character) in "WF" else 1
+        if columns + wide > width - (1 if columns + wide == width and kept + character != text else 0):
+            kept += "…"
+            columns += 1
+            break
+        kept += character if character.isprintable() else "?"
+        columns += wide
+    return kept + " " * (width - columns)
+
+
+def main(arguments: list[str]) -> int:
+    if len(arguments) > 1 or any(argument.startswith("-") for argument in arguments):
+        print("usage: run.py [FOLDER]", file=sys.stderr)
+        return 2
+    folder = arguments[0] if arguments else os.path.join(HERE, "data", "invoices")
+    if not os.path.isdir(folder):
+        print(f"run.py: {folder} is no folder", file=sys.stderr)
+        return 2
+    try:
+        run = review(folder)
+    except ToubaEngineError as error:
+        print(error, file=sys.stderr)
+        return 1
+    print(table(run.result))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,125 @@
+"""Runs the cases of this folder through the command line: see README.md for their form."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+CASES = sorted(HERE.rglob("*.case"))
+SECTIONS = {
+    "inputs", "options", "tools", "expect check", "expect result", "expect outcome", "expect error", "expect messages",
+    "expect trace",
+}  # fmt: skip
+RUNS = SECTIONS - {"expect check"}
+
+
+class Case:
+    def __init__(self, path: Path):
+        self.files: dict[str, str] = {}
+        self.sections: dict[str, str] = {}
+        title, *parts = ("\n" + path.read_bytes().decode("utf-8")).split("\n--- ")
+        assert title.strip().startswith("# "), f"{path}: the first line says what the case shows, after `# `"
+        for part in parts:
+            head, _, body = part.partition("\n")
+            if head.startswith("file "):
+                self.files[head.removeprefix("file ")] = body + "\n" if body else ""
+            else:
+                assert head in SECTIONS, f"{path}: no section is called {head!r}"
+                assert head not in self.sections, f"{path}: the section {head!r} stands twice"
+                self.sections[head] = body
+        assert self.files, f"{path}: a case needs a file"
+        self.entry = next(iter(self.files))
+
+    @property
+    def runs(self) -> bool:
+        return bool(RUNS & self.sections.keys())
+
+    def lines(self, name: str) -> list[str]:
+        return [line for line in self.sections.get(name, "").split("\n") if line.strip()]
+
+    def document(self, name: str) -> Any:
+        return json.loads(self.sections[name]) if name in self.sections else {}
+
+
+def touba(folder: Path, *arguments: str, request: dict[str, Any] | None = None) -> dict[str, Any]:
+    done = subprocess.run(
+        [sys.executable, "-m", "touba_cli", *arguments, "--json"],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        input=None if request is None else json.dumps(request).encode(),
+        stdin=subprocess.DEVNULL if request is None else None,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert b"Traceback" not in done.stderr, done.stderr.decode()
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+@pytest.mark.parametrize("path", CASES, ids=lambda path: str(path.relative_to(HERE).with_suffix("")))
+def test_case(path: Path, tmp_path: Path) -> None:
+    case = Case(path)
+    for name, text in case.files.items():
+        target = tmp_path / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(text.encode("utf-8"))
+    check_diagnostics(case, touba(tmp_path, "check", case.entry)["diagnostics"])
+    if case.runs:
+        check_run(case, tmp_path)
+
+
+def check_diagnostics(case: Case, found: list[dict[str, Any]]) -> None:
+    expected = case.lines("expect check")
+    shown = [f"{each['file']}:{each['line']}:{each['column']} {each['code']} {each['title']}" for each in found]
+    assert len(shown) == len(expected), f"expected {expected}\nfound {shown}"
+    for wanted, actual in zip(expected, shown, strict=True):
+        place_and_code = " ".join(wanted.split(" ")[:2])
+        assert actual == wanted or (place_and_code == wanted and actual.startswith(wanted + " ")), f"{wanted}\n{actual}"
+
+
+def check_run(case: Case, folder: Path) -> None:
+    options = {"inputs": case.document("inputs"), **case.document("options")}
+    if "tools" in case.sections:
+        options["manifest"] = bind_tools(case.document("tools"), folder)
+    request = {"protocol": "touba-run-request-v1", "sdk_version": "conformance", "options": {"source": case.entry, **options}}
+    envelope = touba(folder, "run", "--request=-", request=request)
+    shown = json.dumps({key: value for key, value in envelope.items() if key != "trace"}, indent=1)
+    if "expect result" in case.sections:
+        assert envelope["status"] == "success", shown
+        assert envelope["result"] == case.document("expect result"), shown
+    outcome = case.lines("expect outcome")
+    if outcome:
+        assert f"{envelope['status']} {envelope['reason']}" == outcome[0], shown
+        explanation = envelope["explanation"]["text"] if envelope["explanation"] else None
+        assert explanation == ("\n".join(outcome[1:]) or None), shown
+    if "expect error" in case.sections:
+        assert case.sections["expect error"].strip() in envelope["error"]["message"], shown
+    if "expect messages" in case.sections:
+        assert [each["text"] for each in envelope["messages"]] == case.lines("expect messages"), shown
+    if "expect trace" in case.sections:
+        events = [f"{each['kind']} {each['ref']}" for each in envelope["trace"]["events"]]
+        assert events == case.lines("expect trace"), shown
+
+
+def bind_tools(answers: dict[str, Any], folder: Path) -> str:
+    shutil.copy(HERE / "answer.py", folder / "answer.py")
+    (folder / ".answers.json").write_text(json.dumps(answers), "utf-8")
+    tools = {
+        ref: {"handler": {"kind": "process", "command": ["python", "answer.py"]}, "grants": [], "secrets": {}} for ref in answers
+    }
+    (folder / "manifest.json").write_text(json.dumps({"protocol": "touba-manifest-v1", "tools": tools}), "utf-8")
+    return "manifest.json"
+
+
+def test_there_are_enough_cases() -> None:
+    assert len(CASES) >= 100

@@ -1,0 +1,1 @@
+"""The commands of `touba`, one module each: parse, call, print."""

@@ -1,0 +1,55 @@
+"""`touba check`: the problems of a program, without running it."""
+
+from __future__ import annotations
+
+from ..codec import encode
+from ..runtime.envelope import error_object, exit_code
+from . import inputs
+from .output import error_text, note, print_document, print_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+CHECK_PROTOCOL = "touba-check-v1"
+
+
+def command(words: list[str]) -> int:
+    """Run the command and print its document or text; gives the exit code."""
+    as_json = inputs.wants_json(words)
+    document: dict[str, Any] = {"protocol": CHECK_PROTOCOL, "diagnostics": [], "error": None}
+    try:
+        code = _check(words, document, as_json)
+    except Exception as fault:
+        failure = inputs.as_failure(fault)
+        document["error"] = error_object(failure)
+        code = exit_code(failure)
+        if not as_json:
+            note(error_text(document["error"]))
+    if as_json:
+        print_document(encode(document))
+    return code
+
+
+def _check(words: list[str], document: dict[str, Any], as_json: bool) -> int:
+    options = inputs.read_options("check", words)
+    compiled = inputs.compile_options(options)
+    found = compiled.diagnostics
+    errors = sum(each.severity == "error" for each in found)
+    warnings = len(found) - errors
+    document["diagnostics"] = [each.as_json() for each in found]
+    if not as_json:
+        note(inputs.render_diagnostics(found))
+        if found:
+            note(f"{_count(errors, 'error')}, {_count(warnings, 'warning')}\n")
+        else:
+            print_text("no problems found")
+    if compiled.failed:
+        failure = inputs.compile_failure(compiled)
+        document["error"] = {**error_object(failure), "diagnostics": []}  # they stand beside it already
+        return exit_code(failure)
+    return 1 if warnings and options.get("warnings_as_errors") else 0
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -1,0 +1,330 @@
+"""Expressions, third part: what begins with a capital — records, variants, functions — and changed records."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..air.types import PROBLEM, TypeForm, thaw
+from . import tree
+from .body import Body, rule
+from .diagnostics import Fix, Related
+from .expressions import unknown_field
+from .forms import UNKNOWN, inner, is_optional, opened, show
+from .hints import near
+from .names import Declared
+from .scope import Typed, unknown
+from .signatures import Signature
+from .types import FieldType
+
+# --- names that begin with a capital ----------------------------------------------------------------------------------
+
+
+@rule(tree.Capital)
+def _capital(body: Body, node: tree.Capital, hint: TypeForm | None) -> Typed:
+    name = node.name.text
+    wanted = opened(hint)
+    if node.path and node.path[-1].text[:1].isupper():
+        choice = _choice(body, node)
+        return _ignored(body, node) if choice is None else _variant(body, node, choice)
+    if not node.path:
+        if isinstance(wanted, str) and name in body.types.choices.get(wanted, ()):
+            return _variant(body, node, wanted)
+        if body.unit.known(name) is None and name not in body.unit.imported:
+            if name == "Problem":
+                return _record(body, node, PROBLEM)
+            return _unknown_name(body, node, wanted)
+    found = body.unit.find(node.path, node.name, "name")
+    if found is None:
+        return _ignored(body, node)
+    if found.kind == "record":
+        return _record(body, node, found.ref)
+    if found.kind == "function":
+        return _function(body, node, body.signatures.of(found))
+    return _misused(body, node, found)
+
+
+def _ignored(body: Body, node: tree.Capital) -> Typed:
+    """Look at the arguments of something that was reported, so that what is wrong in them is reported too."""
+    for argument in node.arguments or ():
+        body.elaborate(argument.value)
+    return unknown()
+
+
+def _choice(body: Body, node: tree.Capital) -> str | None:
+    """The choice that stands before the dot."""
+    word = node.path[-1]
+    found = body.unit.find(node.path[:-1], word, "type")
+    if found is None:
+        return None
+    form = body.types.base(found.ref) if found.is_type else None
+    if form == UNKNOWN:
+        return None
+    if not isinstance(form, str) or form not in body.types.choices:
+        body.report(
+            "TB3007", f"`{word.text}` is not a choice", word.span, "only a choice has variants",
+            related=(found.related(body.unit),),
+        )  # fmt: skip
+        return None
+    return form
+
+
+def _unknown_name(body: Body, node: tree.Capital, wanted: TypeForm | None) -> Typed:
+    """A name that nothing declares: perhaps a variant, misspelt or without its choice."""
+    name = node.name.text
+    if isinstance(wanted, str) and wanted in body.types.choices:
+        variants = list(body.types.choices[wanted])
+        if near(name, variants) is not None or node.arguments is None:
+            unknown_variant(body, node.name, wanted)
+            return _ignored(body, node)
+    owners = [
+        each for each in body.unit.visible() if each.kind == "choice" and name in body.types.choices.get(each.ref, ())
+    ]
+    if owners:
+        spelled = f"{owners[0].name}.{name}"
+        body.report(
+            "TB4005", f"which choice `{name}` belongs to cannot be told here", node.name.span,
+            f"write `{spelled}`" if len(owners) == 1 else "write the choice before it",
+            candidates=tuple(f"{each.name}.{name}" for each in owners),
+            fix=Fix(node.name.span, spelled) if len(owners) == 1 else None,
+        )  # fmt: skip
+    else:
+        body.unit.find([], node.name, "name")
+    return _ignored(body, node)
+
+
+def unknown_variant(body: Body, name: tree.Name, choice: str) -> None:
+    """Report a variant that a choice does not have."""
+    variants = list(body.types.choices[choice])
+    nearest = near(name.text, variants)
+    help_text = None
+    if nearest is None and len(variants) <= 8:
+        help_text = "its variants: " + ", ".join(f"`{each}`" for each in variants)
+    declared = body.types.declared.get(choice)
+    body.report(
+        "TB3009", f"`{show(choice)}` has no variant `{name.text}`", name.span,
+        f"did you mean `{nearest}`?" if nearest else "",
+        related=(declared.related(body.unit),) if declared is not None else (), help=help_text,
+        candidates=(nearest,) if nearest else tuple(variants),
+    )  # fmt: skip
+
+
+def _misused(body: Body, node: tree.Capital, found: Declared) -> Typed:
+    name = node.name.text
+    if found.kind in ("tool", "skill", "strategy"):
+        body.report(
+            "TB5001", f"`{name}` is a {found.kind}: it may have effects, and no expression may", node.span,
+            f"bind it on a line of its own: `let x = call {name}(…)`", related=(found.related(body.unit),),
+        )  # fmt: skip
+    elif found.kind == "choice":
+        variants = list(body.types.choices[found.ref])
+        body.report(
+            "TB3007", f"`{name}` is a choice, not one of its variants", node.name.span,
+            f"write `{name}.{variants[0]}`" if variants else "", candidates=tuple(variants),
+        )  # fmt: skip
+    else:
+        form = body.types.base(found.ref)
+        label = f"write `{show(form)}(…)`" if form in body.types.records else "write the value itself"
+        if form != UNKNOWN:
+            body.report("TB3007", f"`{name}` is another name for `{show(form)}`", node.name.span, label)
+    return _ignored(body, node)
+
+
+# --- records and variants ---------------------------------------------------------------------------------------------
+
+
+def _record(body: Body, node: tree.Capital, ref: str) -> Typed:
+    name = show(ref)
+    fields = body.types.records[ref]
+    if node.arguments is None:
+        body.report(
+            "TB4003", f"`{name}` is a type", node.span, f"a record is made with its fields: `{_shape(name, fields)}`"
+        )
+        return Typed(ref, ["bool", False])
+    codes = _field_values(body, node, node.arguments, fields, name, ref)
+    return Typed(ref, ["record", ref, codes])
+
+
+def _variant(body: Body, node: tree.Capital, choice: str) -> Typed:
+    name = node.name.text
+    fields = body.types.choices[choice].get(name)
+    if fields is None:
+        unknown_variant(body, node.name, choice)
+        _ignored(body, node)
+        return Typed(choice, ["bool", False])
+    if node.arguments is None and fields:
+        if not all(is_optional(each.base) for each in fields):
+            body.report(
+                "TB4003", f"`{name}` has a payload", node.span, f"write `{_shape(name, fields)}`"
+            )
+            return Typed(choice, ["bool", False])
+    if node.arguments is not None and not fields:
+        body.report(
+            "TB4003", f"`{name}` has no payload", node.span, f"write `{name}` alone",
+            fix=None if node.arguments else Fix(tree.Span(node.name.span.end, node.span.end), ""),
+        )  # fmt: skip
+        _ignored(body, node)
+        return Typed(choice, ["bool", False])
+    codes = _field_values(body, node, node.arguments or [], fields, name, choice)
+    return Typed(choice, ["make", choice, name, codes])
+
+
+def _field_values(
+    body: Body, node: tree.Capital, arguments: list[tree.Argument], fields: list[FieldType], name: str, ref: str
+) -> list[list[Any]]:
+    """The values of all fields in the order of the declaration; an Optional field that is left out is absent."""
+    given = _by_name(body, arguments, fields, name, ref, "field")
+    codes = []
+    missing = []
+    for each in fields:
+        argument = given.get(each.name)
+        if argument is not None:
+            codes.append(body.place(argument.value, each.declared, each.name))
+        elif is_optional(each.base):
+            codes.append(["absent", thaw(inner(each.base))])
+        else:
+            missing.append(each)
+            codes.append(["bool", False])
+    unnamed = any(argument.name is None for argument in arguments)
+    if missing and not unnamed and UNKNOWN not in (each.base for each in missing):
+        shown = ", ".join(f"`{each.name}`" for each in missing)
+        body.report(
+            "TB4003", f"`{name}` needs {shown}", node.span,
+            "add " + ", ".join(f"`{each.name}: …`" for each in missing),
+            candidates=tuple(each.name for each in missing),
+        )  # fmt: skip
+    return codes
+
+
+def _by_name(
+    body: Body, arguments: list[tree.Argument], fields: Sequence[FieldType], name: str, form: TypeForm | None, what: str
+) -> dict[str, tree.Argument]:
+    """Named arguments by their names; those that are unnamed, unknown or twice there are reported and looked at."""
+    known = {each.name for each in fields}
+    given: dict[str, tree.Argument] = {}
+    for argument in arguments:
+        if argument.name is None:
+            body.report(
+                "TB4003", f"the {what}s of `{name}` are given by name", argument.value.span,
+                f"write `{_shape(name, fields)}`",
+            )  # fmt: skip
+        elif argument.name.text not in known:
+            if form is not None:
+                unknown_field(body, form, argument.name, [each.name for each in fields])
+            else:
+                _unknown_input(body, argument.name, fields, name)
+        elif argument.name.text in given:
+            first = given[argument.name.text]
+            body.report(
+                "TB3002", f"`{argument.name.text}` is given twice", argument.name.span, "the second one",
+                related=(Related(first.span, "the first"),),
+            )  # fmt: skip
+        else:
+            given[argument.name.text] = argument
+            continue
+        body.elaborate(argument.value)
+    return given
+
+
+def _unknown_input(body: Body, word: tree.Name, fields: Sequence[FieldType], name: str) -> None:
+    names = [each.name for each in fields]
+    nearest = near(word.text, names)
+    body.report(
+        "TB4003", f"`{name}` takes no `{word.text}`", word.span, f"did you mean `{nearest}`?" if nearest else "",
+        help=None if nearest else "it takes " + (", ".join(f"`{each}`" for each in names) or "nothing"),
+        candidates=(nearest,) if nearest else tuple(names),
+    )  # fmt: skip
+
+
+def _shape(name: str, fields: Sequence[FieldType]) -> str:
+    return f"{name}({', '.join(f'{each.name}: …' for each in fields)})"
+
+
+# --- functions and calls ----------------------------------------------------------------------------------------------
+
+
+def _function(body: Body, node: tree.Capital, signature: Signature) -> Typed:
+    if node.arguments is None:
+        body.report(
+            "TB4003", f"`{signature.name}` is a function", node.span,
+            f"it is called with brackets: `{_shape(signature.name, signature.takes)}`",
+        )  # fmt: skip
+        return Typed(signature.base, ["bool", False])
+    codes = arguments(body, signature, node.arguments, node.span)
+    return Typed(signature.base, ["apply", signature.declared.ref, codes])
+
+
+def arguments(body: Body, signature: Signature, given: list[tree.Argument], span: tree.Span) -> list[list[Any]]:
+    """The arguments of a callable in the order of its inputs: one unnamed, or all by name."""
+    takes = signature.takes
+    if len(given) == 1 and given[0].name is None and len(takes) == 1:
+        return [body.place(given[0].value, takes[0].declared, takes[0].name)]
+    if not takes and given:
+        body.report(
+            "TB4003", f"`{signature.name}` takes nothing", given[0].span, "remove it", related=signature.related(body.unit)
+        )
+        for argument in given:
+            body.elaborate(argument.value)
+        return []
+    named = _by_name(body, given, takes, signature.name, None, "input")
+    missing = [each for each in takes if each.name not in named]
+    if missing and all(argument.name is not None for argument in given):
+        shown = ", ".join(f"`{each.name}`" for each in missing)
+        body.report(
+            "TB4003", f"`{signature.name}` needs {shown}", span,
+            "add " + ", ".join(f"`{each.name}: …`" for each in missing), related=signature.related(body.unit),
+            candidates=tuple(each.name for each in missing),
+        )  # fmt: skip
+    return [
+        body.place(named[each.name].value, each.declared, each.name) if each.name in named else ["bool", False]
+        for each in takes
+    ]
+
+
+# --- changed records and tests of variants ----------------------------------------------------------------------------
+
+
+@rule(tree.With)
+def _with(body: Body, node: tree.With, hint: TypeForm | None) -> Typed:
+    of = body.settled(node.of)
+    fields = body.types.records.get(of.form) if isinstance(of.form, str) else None
+    if fields is None:
+        if is_optional(of.form):
+            body.unopened(of.form, node.of)
+        elif of.form != UNKNOWN:
+            body.report("TB4002", f"`{show(of.form)}` is not a record", node.of.span, "`with` changes fields of a record")
+        for change in node.changes:
+            body.elaborate(change.value)
+        return unknown()
+    if not node.changes:
+        body.report("TB4003", "`with` changes no field", node.span, "write `with (field: …)`")
+        return Typed(of.form, of.code)
+    given = _by_name(body, node.changes, fields, show(of.form), of.form, "field")
+    by_name = {each.name: each for each in fields}
+    changes = [
+        [name, body.place(argument.value, by_name[name].declared, name)] for name, argument in given.items()
+    ]
+    return Typed(of.form, ["with", of.code, changes])
+
+
+def variant_test(body: Body, node: tree.Comparison) -> Typed | None:
+    """`x is Paid`, `x is not Low`: whether a choice is a variant, whatever its payload. None where it is no such test."""
+    right = node.right
+    if not isinstance(right, tree.Capital) or right.arguments is not None:
+        return None
+    if isinstance(node.left, tree.Capital) and node.left.arguments is None:
+        return None
+    left = body.settled(node.left)
+    form = left.form
+    if is_optional(form) and opened(form) in body.types.choices:
+        body.unopened(form, node.left)
+        return Typed("Bool", ["bool", False])
+    if not isinstance(form, str) or form not in body.types.choices:
+        return None
+    if right.path and (not right.path[-1].text[:1].isupper() or _choice(body, right) != form):
+        return None
+    if right.name.text not in body.types.choices[form]:
+        unknown_variant(body, right.name, form)
+        return Typed("Bool", ["bool", False])
+    test = ["variant", left.code, right.name.text]
+    return Typed("Bool", test if node.operator == "is" else ["not", test])

@@ -1,0 +1,384 @@
+"""Expressions, first part: literals, values and fields, Optionals, logic, lists, maps and texts.
+
+`operators.py` has operators and built-in functions, `construct.py` what begins with a capital.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..air.operations import BUILT_INS
+from ..air.types import PROBLEM, TypeForm, thaw
+from . import tree
+from .body import Body, rule, wants_hint
+from .diagnostics import Fix, Related
+from .forms import BOTTOM, UNKNOWN, common, inner, is_optional, opened, show
+from .hints import near
+from .literals import OutOfRange, comparable, literal
+from .scope import Facts, Path, Typed, unknown
+
+# --- literals and names -----------------------------------------------------------------------------------------------
+
+
+@rule(tree.Literal)
+def _literal(body: Body, node: tree.Literal, hint: TypeForm | None) -> Typed:
+    try:
+        found = literal(node)
+    except OutOfRange as fault:
+        body.report("TB4010", str(fault), node.span)
+        return unknown()
+    if found is not None:
+        return Typed(*found)
+    of = inner(hint) if hint is not None and is_optional(hint) else BOTTOM
+    return Typed(("Optional", of), ["absent", thaw(of)])
+
+
+@rule(tree.Unknown)
+def _unknown(body: Body, node: tree.Unknown, hint: TypeForm | None) -> Typed:
+    return unknown()
+
+
+@rule(tree.Variable)
+def _variable(body: Body, node: tree.Variable, hint: TypeForm | None) -> Typed:
+    return _narrowed(body, _raw_variable(body, node))
+
+
+@rule(tree.Field)
+def _field(body: Body, node: tree.Field, hint: TypeForm | None) -> Typed:
+    return _narrowed(body, _raw_field(body, node))
+
+
+def raw(body: Body, node: tree.Expr, hint: TypeForm | None = None) -> Typed:
+    """As `Body.settled`, but what is known to be present is still the Optional that it was declared as."""
+    if isinstance(node, tree.Variable):
+        return _raw_variable(body, node)
+    if isinstance(node, tree.Field):
+        return _raw_field(body, node)
+    return body.settled(node, hint)
+
+
+def _narrowed(body: Body, typed: Typed) -> Typed:
+    if typed.path in body.scopes.facts and is_optional(typed.form):
+        return Typed(inner(typed.form), ["open", typed.code], path=typed.path)
+    return typed
+
+
+def _raw_variable(body: Body, node: tree.Variable) -> Typed:
+    symbol = body.scopes.find(node.name, node.span, BUILT_INS)
+    if symbol is None:
+        return unknown()
+    path: Path | None = (symbol,) if symbol.fixed else None
+    return Typed(symbol.form, ["slot", symbol.slot], path=path)
+
+
+def _raw_field(body: Body, node: tree.Field) -> Typed:
+    of = body.settled(node.of)
+    found = field_form(body, of.form, node.name, node.of)
+    path = None if of.path is None else (*of.path, node.name.text)
+    return unknown() if found is None else Typed(found, ["field", of.code, node.name.text], path=path)
+
+
+def field_form(body: Body, form: TypeForm, name: tree.Name, of: tree.Node) -> TypeForm | None:
+    """The base type of a field; None where there is none, which is reported."""
+    if form == UNKNOWN:
+        return None
+    if is_optional(form):
+        body.unopened(form, of)
+        return None
+    fields = _fields(body, form)
+    if fields is None:
+        label = ""
+        if form in body.types.choices:
+            label = "the payload of a choice is read in a `when`"
+        elif not isinstance(form, str) and form[0] == "Map":
+            label = f'the value under a key is written `["{name.text}"]`'
+        elif name.text in BUILT_INS:
+            label = f"a built-in function stands before its value: `{name.text}(…)`"
+        body.report("TB3003", f"`{show(form)}` has no fields", name.span, label)
+        return None
+    found = fields.get(name.text)
+    if found is None:
+        unknown_field(body, form, name, list(fields))
+    return found
+
+
+def _fields(body: Body, form: TypeForm) -> dict[str, TypeForm] | None:
+    if isinstance(form, str):
+        fields = body.types.records.get(form)
+        return None if fields is None else {each.name: each.base for each in fields}
+    return {"key": "Text", "value": inner(form)} if form[0] == "Entry" else None
+
+
+def unknown_field(body: Body, form: TypeForm, name: tree.Name, names: list[str]) -> None:
+    """Report a field that a record does not have."""
+    nearest = near(name.text, names)
+    help_text = None
+    if nearest is None and 0 < len(names) <= 8:
+        help_text = "its fields: " + ", ".join(f"`{each}`" for each in names)
+    declared = body.types.declared.get(form) if isinstance(form, str) else None
+    body.report(
+        "TB3003", f"`{show(form)}` has no field `{name.text}`", name.span,
+        f"did you mean `{nearest}`?" if nearest else "",
+        related=(declared.related(body.unit),) if declared is not None else (), help=help_text,
+        candidates=(nearest,) if nearest else tuple(names),
+    )  # fmt: skip
+
+
+# --- Optionals --------------------------------------------------------------------------------------------------------
+
+
+@rule(tree.IsPresent)
+def _is_present(body: Body, node: tree.IsPresent, hint: TypeForm | None) -> Typed:
+    of = raw(body, node.operand)
+    if of.form == UNKNOWN:
+        return Typed("Bool", ["bool", False])
+    if not is_optional(of.form):
+        body.report("TB4002", f"`{show(of.form)}` is never absent", node.operand.span, "only an Optional can be tested")
+        return Typed("Bool", ["bool", False])
+    if of.path in body.scopes.facts:
+        body.report("TB8003", "this is known to be present here", node.span, "remove the test")
+    facts: Facts = frozenset() if of.path is None else frozenset((of.path,))
+    present = ["present", of.code]
+    if node.present:
+        return Typed("Bool", present, when_true=facts)
+    return Typed("Bool", ["not", present], when_false=facts)
+
+
+@rule(tree.Otherwise)
+def _otherwise(body: Body, node: tree.Otherwise, hint: TypeForm | None) -> Typed:
+    wanted = opened(hint)
+    of = raw(body, node.optional, None if wanted is None else ("Optional", wanted))
+    if of.form == UNKNOWN:
+        return body.settled(node.fallback, hint)
+    if not is_optional(of.form):
+        body.report(
+            "TB4002", f"`{show(of.form)}` is never absent", node.optional.span, "remove `otherwise` and what follows"
+        )
+        body.elaborate(node.fallback, of.form)
+        return of
+    if of.path in body.scopes.facts:
+        body.report("TB8003", "this is known to be present here", node.span, "remove `otherwise` and what follows")
+    return Typed(inner(of.form), ["otherwise", of.code, body.need(node.fallback, inner(of.form))])
+
+
+# --- logic ------------------------------------------------------------------------------------------------------------
+
+
+def condition(body: Body, node: tree.Expr) -> Typed:
+    """A Bool, with what follows from it."""
+    typed = body.settled(node, "Bool")
+    code = body.coerce(typed, "Bool", node, "a condition is a Bool")
+    return Typed("Bool", code, typed.when_true, typed.when_false)
+
+
+@rule(tree.Logic)
+def _logic(body: Body, node: tree.Logic, hint: TypeForm | None) -> Typed:
+    both = node.operator == "and"
+    known: Facts = frozenset()
+    other: Facts | None = None
+    codes = []
+    for operand in node.operands:
+        with body.knowing(known):
+            typed = condition(body, operand)
+        codes.append(typed.code)
+        follows, against = (typed.when_true, typed.when_false) if both else (typed.when_false, typed.when_true)
+        known |= follows
+        other = against if other is None else other & against
+    facts = (known, other or frozenset())
+    return Typed("Bool", [node.operator, *codes], *(facts if both else facts[::-1]))
+
+
+def negation(body: Body, node: tree.Prefix) -> Typed:
+    """`not a`."""
+    typed = condition(body, node.operand)
+    return Typed("Bool", ["not", typed.code], typed.when_false, typed.when_true)
+
+
+@rule(tree.Conditional)
+def _conditional(body: Body, node: tree.Conditional, hint: TypeForm | None) -> Typed:
+    test = condition(body, node.condition)
+    if hint is None and wants_hint(body, node.then):
+        other = _branch(body, node.otherwise, None, test.when_false)
+        then = _branch(body, node.then, other.form, test.when_true)
+    else:
+        then = _branch(body, node.then, hint, test.when_true)
+        other = _branch(body, node.otherwise, then.form if hint is None else hint, test.when_false)
+    form = common(then.form, other.form)
+    if form is None:
+        body.report(
+            "TB4001", f"the two values have no common type: `{show(then.form)}` and `{show(other.form)}`",
+            node.otherwise.span, f"`{show(then.form)}` is expected here", related=(Related(node.then.span, "the other"),),
+        )  # fmt: skip
+        return unknown()
+    if form == UNKNOWN:
+        return unknown()
+    codes = [body.coerce(then, form, node.then), body.coerce(other, form, node.otherwise)]
+    return Typed(form, ["if", test.code, *codes])
+
+
+def _branch(body: Body, node: tree.Expr, hint: TypeForm | None, facts: Facts) -> Typed:
+    with body.knowing(facts):
+        return body.settled(node, hint)
+
+
+# --- lists and maps ---------------------------------------------------------------------------------------------------
+
+
+@rule(tree.ListLiteral)
+def _list(body: Body, node: tree.ListLiteral, hint: TypeForm | None) -> Typed:
+    wanted = opened(hint)
+    if wanted is not None and not isinstance(wanted, str) and wanted[0] == "List" and inner(wanted) != UNKNOWN:
+        of = inner(wanted)
+        return Typed(wanted, ["list", thaw(of), [body.need(item, of) for item in node.items]])
+    form, codes = _alike(body, node.items)
+    return unknown() if form == UNKNOWN else Typed(("List", form), ["list", thaw(form), codes])
+
+
+@rule(tree.MapLiteral)
+def _map(body: Body, node: tree.MapLiteral, hint: TypeForm | None) -> Typed:
+    keys = [body.need(key, "Text", "the keys of a map are Text") for key, _ in node.entries]
+    _refuse_equal_keys(body, node)
+    wanted = opened(hint)
+    if wanted is not None and not isinstance(wanted, str) and wanted[0] == "Map" and inner(wanted) != UNKNOWN:
+        form = inner(wanted)
+        codes = [body.need(value, form) for _, value in node.entries]
+    else:
+        form, codes = _alike(body, [value for _, value in node.entries])
+    if form == UNKNOWN:
+        return unknown()
+    return Typed(("Map", form), ["map", thaw(form), [list(pair) for pair in zip(keys, codes, strict=True)]])
+
+
+def _alike(body: Body, nodes: list[tree.Expr]) -> tuple[TypeForm, list[list[Any]]]:
+    """The common type of elements, and their AIR. Those that cannot be typed alone take the type of the others."""
+    form: TypeForm = BOTTOM
+    typed: dict[int, Typed] = {}
+    first = nodes[0] if nodes else None
+    for position, node in sorted(enumerate(nodes), key=lambda each: wants_hint(body, each[1])):
+        found = body.elaborate(node, None if form in (BOTTOM, UNKNOWN) else form)
+        typed[position] = found
+        joined = common(form, found.form)
+        if joined is None:
+            body.report(
+                "TB4001", f"`{show(form)}` is expected here, not `{show(found.form)}`", node.span,
+                "the elements have one type", related=(Related(first.span, "the first"),) if first is not None else (),
+            )  # fmt: skip
+            joined = UNKNOWN
+        form = joined
+    if form == UNKNOWN:
+        return UNKNOWN, []
+    if form == BOTTOM or _is_open(form):
+        return form, [typed[position].code for position in range(len(nodes))]
+    return form, [body.coerce(typed[position], form, node) for position, node in enumerate(nodes)]
+
+
+def _is_open(form: TypeForm) -> bool:
+    while not isinstance(form, str):
+        form = form[1]
+    return form == BOTTOM
+
+
+def _refuse_equal_keys(body: Body, node: tree.MapLiteral) -> None:
+    seen: dict[object, tree.Expr] = {}
+    for key, _ in node.entries:
+        if isinstance(key, tree.Literal) and key.kind == "text":
+            first = seen.setdefault(key.value, key)
+            if first is not key:
+                body.report(
+                    "TB3002", "the key stands twice in the map", key.span, "the second one",
+                    related=(Related(first.span, "the first"),),
+                )  # fmt: skip
+
+
+@rule(tree.Comprehension)
+def _comprehension(body: Body, node: tree.Comprehension, hint: TypeForm | None) -> Typed:
+    of, source = elements(body, node.source)
+    wanted = opened(hint)
+    item_hint = inner(wanted) if wanted is not None and not isinstance(wanted, str) and wanted[0] == "List" else None
+    with body.scopes.block():
+        symbol = body.scopes.bind(node.name, "loop", of)
+        test = None if node.condition is None else condition(body, node.condition)
+        with body.knowing(frozenset() if test is None else test.when_true):
+            if item_hint is None or item_hint == UNKNOWN:
+                item = body.settled(node.item)
+            else:
+                item = Typed(item_hint, body.need(node.item, item_hint))
+    if item.form == UNKNOWN:
+        return unknown()
+    code = ["collect", symbol.slot, source, None if test is None else test.code, item.code]
+    return Typed(("List", item.form), code)
+
+
+def elements(body: Body, node: tree.Expr) -> tuple[TypeForm, list[Any]]:
+    """The element type and AIR of what `for` goes through."""
+    typed = body.settled(node)
+    form = typed.form
+    if not isinstance(form, str) and form[0] == "List":
+        return inner(form), typed.code
+    if form != UNKNOWN:
+        if is_optional(form):
+            body.unopened(form, node)
+        else:
+            label = "only a List can be gone through"
+            if not isinstance(form, str) and form[0] == "Map":
+                label = "a Map is gone through with `items(…)`, `keys(…)` or `values(…)`"
+            elif form == "Int":
+                label = "numbers are counted with `range(…)`"
+            body.report("TB4001", f"a List is expected here, not `{show(form)}`", node.span, label)
+    return UNKNOWN, typed.code
+
+
+# --- texts ------------------------------------------------------------------------------------------------------------
+
+
+@rule(tree.Interpolation)
+def _interpolation(body: Body, node: tree.Interpolation, hint: TypeForm | None) -> Typed:
+    codes = [["text", part] if isinstance(part, str) else _as_text(body, part) for part in node.parts]
+    return Typed("Text", ["concat", *codes] if codes else ["text", ""])
+
+
+_WRITABLE = frozenset(("Int", "Decimal", "Float", "Bool", "Date", "DateTime", "Duration"))
+
+
+def _as_text(body: Body, node: tree.Expr) -> list[Any]:
+    typed = body.settled(node, "Text")
+    form = typed.form
+    if form in ("Text", UNKNOWN):
+        return typed.code
+    if isinstance(form, str) and form in _WRITABLE:
+        return [f"text.{form.lower()}", typed.code]
+    if body.types.is_plain_choice(form):
+        return ["text.choice", typed.code]
+    if is_optional(form):
+        body.unopened(form, node)
+        return typed.code
+    label = ""
+    if form == PROBLEM:
+        label = "write its `.code` or `.message`"
+    elif isinstance(form, str) and form in body.types.records:
+        label = "write its fields one by one"
+    elif form in body.types.choices:
+        label = "choose a text with `when`"
+    elif not isinstance(form, str) and form[0] == "List":
+        label = "make a Text of it first: `join([… for x in xs], \", \")`"
+    body.report("TB4008", f"`{show(form)}` cannot be written into text", node.span, label)
+    return typed.code
+
+
+def refuse_none(body: Body, node: tree.Comparison) -> bool:
+    """`x is none` is spelled `x is absent`."""
+    if isinstance(node.right, tree.Literal) and node.right.kind == "none":
+        word = "absent" if node.operator == "is" else "present"
+        span = tree.Span(node.operator_span.start, node.right.span.end)
+        body.report(
+            "TB4002", f"whether a value is there is written `is {word}`", span, f"write `is {word}`",
+            fix=Fix(span, f"is {word}"),
+        )  # fmt: skip
+        return True
+    return False
+
+
+def literal_key(node: tree.Expr) -> tuple[TypeForm, list[Any], Any] | None:
+    """Type, AIR and a comparable key of a literal pattern; None where it is none. Raises OutOfRange."""
+    found = literal(node)
+    return None if found is None else (*found, comparable(found[1]))

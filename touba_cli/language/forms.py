@@ -1,0 +1,133 @@
+"""Types while a program is checked: what fits where, what two types have in common, and the variables of operations.
+
+All forms here are base forms (`air/types.py`): without constraints and aliases. Two more stand only here: `UNKNOWN`,
+the type of what was reported already and fits everywhere, and `BOTTOM`, the element type of `[]` and `none`
+until something tells it.
+"""
+
+from __future__ import annotations
+
+from ..air.types import ORDERED_TYPES, TypeForm
+from ..air.types import show as show_form
+
+UNKNOWN = "?"
+BOTTOM = "!"
+
+#: how a value gets into a place: nothing to do, an Int widened, the value wrapped, both
+SAME, WIDEN, WRAP, WIDEN_AND_WRAP = "same", "widen", "wrap", "widen and wrap"
+
+_VARIABLES = ("T", "E")
+
+
+def show(form: TypeForm) -> str:
+    """A type as programs write it, for messages."""
+    return show_form(_named(form))
+
+
+def _named(form: TypeForm) -> TypeForm:
+    if isinstance(form, str):
+        return {BOTTOM: "…", UNKNOWN: "…"}.get(form, form)
+    return (form[0], _named(form[1]))
+
+
+def mentions(form: TypeForm, what: str) -> bool:
+    """Whether `UNKNOWN` or `BOTTOM` stands anywhere in a form."""
+    while not isinstance(form, str):
+        form = form[1]
+    return form == what
+
+
+def is_optional(form: TypeForm) -> bool:
+    return isinstance(form, tuple) and form[0] == "Optional"
+
+
+def inner(form: TypeForm) -> TypeForm:
+    """What is inside a List, Map, Optional or Entry."""
+    found: TypeForm = form[1]
+    return found
+
+
+def opened(form: TypeForm | None) -> TypeForm | None:
+    """A hint without its Optionals: what a literal that stands for it is made as."""
+    while form is not None and is_optional(form):
+        form = inner(form)
+    return form
+
+
+def is_ordered(form: TypeForm) -> bool:
+    return isinstance(form, str) and form in ORDERED_TYPES
+
+
+def alike(actual: TypeForm, wanted: TypeForm) -> bool:
+    """Whether two forms are the same where both are known."""
+    while True:
+        if actual == wanted or UNKNOWN in (actual, wanted) or actual == BOTTOM:
+            return True
+        if isinstance(actual, str) or isinstance(wanted, str) or actual[0] != wanted[0]:
+            return False
+        actual, wanted = actual[1], wanted[1]
+
+
+def fit(actual: TypeForm, wanted: TypeForm) -> str | None:
+    """How a value of one type gets into a place of another; None where it does not.
+
+    >>> fit("Int", ("Optional", "Decimal"))
+    'widen and wrap'
+    """
+    if alike(actual, wanted):
+        return SAME
+    if actual == "Int" and wanted == "Decimal":
+        return WIDEN
+    if is_optional(wanted):
+        inside = inner(wanted)
+        if alike(actual, inside):
+            return WRAP
+        if actual == "Int" and inside == "Decimal":
+            return WIDEN_AND_WRAP
+    return None
+
+
+def common(one: TypeForm, other: TypeForm) -> TypeForm | None:
+    """The type that values of both fit into; None where there is none.
+
+    >>> common("Int", ("Optional", "Decimal"))
+    ('Optional', 'Decimal')
+    """
+    if UNKNOWN in (one, other):
+        return UNKNOWN
+    if alike(one, other):
+        return other
+    if alike(other, one) or fit(other, one) is not None:
+        return one
+    if fit(one, other) is not None:
+        return other
+    return None
+
+
+class Binding:
+    """What the variables of an operation's row stand for, found from its operands."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, TypeForm] = {}
+
+    def match(self, parameter: TypeForm, actual: TypeForm) -> bool:
+        """Bind what an operand tells. False where its shape cannot fit; plain types are compared later, by `fit`."""
+        if isinstance(parameter, str):
+            if parameter in _VARIABLES:
+                known = self.values.get(parameter, BOTTOM)
+                joined = common(known, actual)
+                if joined is None:
+                    return False
+                self.values[parameter] = joined
+            return True
+        if actual in (UNKNOWN, BOTTOM):
+            return True
+        if isinstance(actual, str) or actual[0] != parameter[0]:
+            return False
+        return self.match(parameter[1], actual[1])
+
+    def apply(self, parameter: TypeForm) -> TypeForm:
+        """The parameter with its variables replaced; an unbound one is `BOTTOM`."""
+        if isinstance(parameter, str):
+            return self.values.get(parameter, BOTTOM) if parameter in _VARIABLES else parameter
+        return (parameter[0], self.apply(parameter[1]))

@@ -1,0 +1,50 @@
+"""What every callable of the program takes and gives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..air.types import TypeForm
+from . import tree
+from .diagnostics import Related
+from .names import Declared, Program, Unit, report_duplicates
+from .types import FieldType, Types
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """Inputs and result; ``gives`` is the declared type, Nothing where there is none."""
+
+    declared: Declared
+    takes: tuple[FieldType, ...]
+    gives: TypeForm
+    base: TypeForm
+
+    @property
+    def name(self) -> str:
+        return self.declared.name
+
+    def related(self, unit: Unit) -> tuple[Related, ...]:
+        return (self.declared.related(unit),)
+
+
+class Signatures:
+    """The signatures of a program, by reference."""
+
+    def __init__(self, program: Program, types: Types):
+        self.by_ref: dict[str, Signature] = {}
+        for unit in program.units:
+            for declared in unit.declared.values():
+                node = declared.node
+                if isinstance(node, (tree.CallableDecl, tree.ToolDecl)):
+                    self.by_ref[declared.ref] = _signature(declared, node, unit, types)
+
+    def of(self, declared: Declared) -> Signature:
+        return self.by_ref[declared.ref]
+
+
+def _signature(declared: Declared, node: tree.CallableDecl | tree.ToolDecl, unit: Unit, types: Types) -> Signature:
+    report_duplicates(unit, (each.name for each in node.takes), "input")
+    takes = tuple(types.field(unit, each) for each in node.takes)
+    gives: TypeForm = "Nothing" if node.gives is None else types.form(unit, node.gives)
+    return Signature(declared, takes, gives, types.base(gives))

@@ -1,0 +1,1 @@
+"""What a project's folder holds: files, manifest, secrets and sources."""

@@ -1,0 +1,182 @@
+"""Reading and writing files by the names that options give.
+
+Every failure is a `ToubaFailure` that names the path and the cause, so bad input never becomes a traceback. Only
+regular files are read: a folder, a device or a pipe in the place of a file is refused instead of waited for.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+
+from ..errors import ToubaFailure
+
+_CHUNK = 1024 * 1024
+
+_CAUSES = {
+    errno.ENOENT: "it does not exist",
+    errno.ENOTDIR: "a part of its path is not a folder",
+    errno.EISDIR: "it is a folder",
+    errno.EACCES: "permission is denied",
+    errno.EPERM: "permission is denied",
+    errno.ELOOP: "its links go in a circle",
+    errno.ENAMETOOLONG: "its name is too long",
+    errno.ENOSPC: "the disk is full",
+    errno.EROFS: "the file system is read-only",
+}
+
+
+def cause(fault: OSError) -> str:
+    """Why the operating system refused, in words."""
+    known = _CAUSES.get(fault.errno or 0)
+    if known is not None:
+        return known
+    return (fault.strerror or "the operating system refused").lower()
+
+
+def shown(path: str) -> str:
+    """A path as messages show it: printable, also where it holds bytes that are no text."""
+    return path.encode("utf-8", "backslashreplace").decode("utf-8").replace("\n", "\\n")
+
+
+def check_path(path: str, what: str) -> str:
+    """Refuse what no file can be called. Raises ToubaFailure (OptionInvalid)."""
+    if not path:
+        raise ToubaFailure("OptionInvalid", f"{what} is empty; a path was expected")
+    if "\0" in path:
+        raise ToubaFailure("OptionInvalid", f"{what} holds a NUL character")
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError:
+        raise ToubaFailure("OptionInvalid", f"{what} holds a lone surrogate") from None
+    return path
+
+
+def read_file(path: str, limit: int, what: str) -> bytes:
+    """All bytes of a regular file.
+
+    Parameters:
+        path: the file; a relative one is taken from the current folder.
+        limit: the most bytes it may have.
+        what: how to name the file in the message: ``the manifest``.
+
+    Raises:
+        ToubaFailure: FileUnreadable, with path and cause.
+    """
+    descriptor = _open_regular(path, path, what)
+    try:
+        return _read_rest(descriptor, path, limit, what)
+    finally:
+        os.close(descriptor)
+
+
+def check_readable(path: str, name: str, what: str) -> None:
+    """Refuse what `read_file` would refuse, without reading it; messages call it ``name``."""
+    os.close(_open_regular(path, name, what))
+
+
+def _open_regular(path: str, name: str, what: str) -> int:
+    try:
+        # Without O_NONBLOCK opening a pipe that nobody writes to would wait for ever.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as fault:
+        raise _unreadable(name, what, cause(fault)) from None
+    mode = os.fstat(descriptor).st_mode
+    if not stat.S_ISREG(mode):
+        os.close(descriptor)
+        raise _unreadable(name, what, "it is a folder" if stat.S_ISDIR(mode) else "it is not a regular file")
+    return descriptor
+
+
+def _read_rest(descriptor: int, path: str, limit: int, what: str) -> bytes:
+    parts: list[bytes] = []
+    size = 0
+    while True:
+        try:
+            part = os.read(descriptor, _CHUNK)
+        except OSError as fault:
+            raise _unreadable(path, what, cause(fault)) from None
+        if not part:
+            return b"".join(parts)
+        size += len(part)
+        if size > limit:
+            raise _unreadable(path, what, f"it has more than {limit} bytes")
+        parts.append(part)
+
+
+def _unreadable(path: str, what: str, why: str) -> ToubaFailure:
+    return ToubaFailure("FileUnreadable", f"{what} `{shown(path)}` cannot be read: {why}")
+
+
+def inside(root: str, path: str, what: str) -> str:
+    """The real path of something that must lie, links followed, inside the project root.
+
+    Parameters:
+        root: the project root, absolute.
+        path: the path; a relative one is taken from the root.
+        what: how to name it in the message.
+
+    Raises:
+        ToubaFailure: PathOutsideProject.
+    """
+    real_root = os.path.realpath(root)
+    if "\0" in path:
+        raise ToubaFailure("PathOutsideProject", f"{what} has a NUL character in its path")
+    real = os.path.realpath(os.path.join(real_root, path))
+    if real != real_root and not real.startswith(real_root.rstrip("/") + "/"):
+        raise ToubaFailure("PathOutsideProject", f"{what} `{shown(path)}` leads out of the project root")
+    return real
+
+
+class OutputFile:
+    """A file that is replaced in one step when its content is known.
+
+    Opening makes a temporary file beside the target, so a folder that cannot be written to is noticed before anything
+    runs. `write` fills it, flushes it to the disk and renames it; `discard` removes it.
+    """
+
+    __slots__ = ("_descriptor", "_temporary", "path")
+
+    def __init__(self, path: str, what: str):
+        self.path = path
+        if os.path.isdir(path):
+            raise _unwritable(path, what, "it is a folder")
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
+        number = 0
+        while True:
+            self._temporary = f"{path}.{os.getpid()}.{number}.tmp"
+            try:
+                self._descriptor = os.open(self._temporary, flags, 0o666)
+                return
+            except FileExistsError:
+                number += 1  # left over by a process that was killed
+            except OSError as fault:
+                raise _unwritable(path, what, cause(fault)) from None
+
+    def write(self, data: bytes) -> None:
+        """Put the content in place. Raises OSError; the target is then as it was."""
+        try:
+            view = memoryview(data)
+            while view:
+                view = view[os.write(self._descriptor, view) :]
+            os.fsync(self._descriptor)
+            os.rename(self._temporary, self.path)
+        except OSError:
+            self.discard()
+            raise
+        os.close(self._descriptor)
+        self._descriptor = -1
+
+    def discard(self) -> None:
+        """Remove the temporary file; the target is as it was. May be called at any time."""
+        if self._descriptor < 0:
+            return
+        os.close(self._descriptor)
+        self._descriptor = -1
+        if os.path.exists(self._temporary):
+            os.unlink(self._temporary)
+
+
+def _unwritable(path: str, what: str, why: str) -> ToubaFailure:
+    return ToubaFailure("FileUnwritable", f"{what} `{shown(path)}` cannot be written: {why}")

@@ -1,0 +1,281 @@
+"""May this program start like this? Entry, inputs, tools, grants and secrets, before anything runs."""
+
+from __future__ import annotations
+
+from ..errors import ToubaFailure
+from ..options import nearest
+from ..project.manifest import Launcher
+from ..values.check import ValueInvalid
+from .spawn import handler_environment
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable as Function
+    from typing import Any
+
+    from ..air.program import Callable, Program
+    from ..project.manifest import Binding, Manifest
+    from ..project.secrets import Secrets
+    from ..values.check import TypeTable
+    from ..values.model import Meter, Value
+
+#: kinds of callables that can be an entry
+ENTRY_KINDS = ("strategy", "skill", "function")
+
+
+class Handler:
+    """How a tool is served in one run: everything is resolved and may start."""
+
+    __slots__ = (
+        "argv",
+        "environment",
+        "grants",
+        "max_request_bytes",
+        "max_response_bytes",
+        "ref",
+        "secrets",
+        "timeout_ms",
+    )
+
+    def __init__(
+        self, tool: Callable, binding: Binding, argv: list[str], environment: dict[str, str], secrets: dict[str, str]
+    ):
+        self.ref = tool.ref
+        self.argv = argv
+        self.environment = environment
+        #: what the tool requires: a handler gets no more, whatever the manifest would allow
+        self.grants: frozenset[str] = frozenset(tool.requires)
+        #: the program's handle → the secret
+        self.secrets = secrets
+        self.timeout_ms = binding.timeout(tool.timeout_ms)
+        self.max_request_bytes = binding.max_request_bytes
+        self.max_response_bytes = binding.max_response_bytes
+
+
+# --- entry ------------------------------------------------------------------------------------------------------------
+
+
+def choose_entry(program: Program, entry_ref: str | None) -> str:
+    """The reference of the callable to run.
+
+    Where none is named: the one strategy, else the one callable that can be an entry.
+
+    Raises:
+        ToubaFailure: EntryUnknown; UsageError that lists the entries where there are several and none is named.
+    """
+    entries = [ref for ref, each in program.callables.items() if each.kind in ENTRY_KINDS]
+    if entry_ref is not None:
+        if entry_ref in entries:
+            return entry_ref
+        raise _unknown_entry(program, entry_ref, entries)
+    strategies = [ref for ref in entries if program.callables[ref].kind == "strategy"]
+    if len(strategies) == 1:
+        return strategies[0]
+    if len(entries) == 1:
+        return entries[0]
+    if not entries:
+        raise ToubaFailure(
+            "EntryUnknown", "the program has no strategy, skill or function to run", hint="Declare a strategy."
+        )
+    raise ToubaFailure(
+        "UsageError",
+        f"the program has several entries and none is named: {_listed(strategies or entries)}",
+        hint=f"Name one: --entry-ref={(strategies or entries)[0]}",
+    )
+
+
+def _unknown_entry(program: Program, entry_ref: str, entries: list[str]) -> ToubaFailure:
+    declared = program.callables.get(entry_ref)
+    if declared is not None:
+        return ToubaFailure(
+            "EntryUnknown",
+            f"`{entry_ref}` is a {declared.kind}, which is never an entry: {_listed(entries)}",
+            ref=entry_ref,
+        )
+    near = nearest(entry_ref, entries)
+    if near is None:
+        near = next((ref for ref in entries if ref.rpartition("/")[2] == entry_ref.rpartition("/")[2]), None)
+    return ToubaFailure(
+        "EntryUnknown",
+        f"the program has no entry `{_short(entry_ref)}`: {_listed(entries)}",
+        hint=f"Did you mean `{near}`?" if near else None,
+    )
+
+
+def _listed(refs: list[str]) -> str:
+    shown = ", ".join(f"`{ref}`" for ref in refs[:10])
+    return f"{shown} and {len(refs) - 10} more" if len(refs) > 10 else shown or "it has none"
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= 100 else name[:97] + "..."
+
+
+# --- inputs -----------------------------------------------------------------------------------------------------------
+
+
+def decode_inputs(
+    entry: Callable, table: TypeTable, inputs: dict[str, Any], meter: Meter, *, strict: bool
+) -> list[Value]:
+    """The arguments of the entry, in their order.
+
+    Parameters:
+        entry: the callable to run.
+        table: the program's types.
+        inputs: wire values by input name.
+        meter: what decoding is charged to.
+        strict: take Optional inputs in their tagged form only.
+
+    Raises:
+        ToubaFailure: InputInvalid with the path; the message never holds the value.
+    """
+    names = [name for name, _ in entry.takes]
+    for name in inputs:
+        if name not in names:
+            near = nearest(name, names)
+            takes = f"it takes {', '.join(f'`{each}`' for each in names)}" if names else "it takes none"
+            raise ToubaFailure(
+                "InputInvalid",
+                f"{entry.ref} has no input `{_short(name)}`; {takes}",
+                ref=entry.ref,
+                hint=f"Did you mean `{near}`?" if near else None,
+            )
+    arguments: list[Value] = []
+    for name, form in entry.takes:
+        if name not in inputs:
+            if strict or not _is_optional(table, form):
+                raise ToubaFailure("InputInvalid", f"the input `{name}` of {entry.ref} is missing", ref=entry.ref)
+            wire = None
+        else:
+            wire = inputs[name]
+        try:
+            arguments.append(table.decode(form, wire, name, meter, edge=not strict))
+        except ValueInvalid as fault:
+            raise ToubaFailure("InputInvalid", f"{fault.path}: {fault.message}", ref=entry.ref) from None
+    return arguments
+
+
+def _is_optional(table: TypeTable, form: Any) -> bool:
+    while True:
+        if isinstance(form, str):
+            declaration = table.declared.get(form)
+            if declaration is None or declaration["kind"] != "alias":
+                return False
+            form = declaration["of"]
+        elif form[0] == "is":
+            form = form[1]
+        else:
+            return bool(form[0] == "Optional")
+
+
+# --- tools ------------------------------------------------------------------------------------------------------------
+
+
+def reachable_tools(program: Program, entry: str) -> list[str]:
+    """References of the tools that the entry can call, directly or through what it calls, sorted."""
+    found: set[str] = set()
+    seen = {entry}
+    waiting = [entry]
+    while waiting:
+        declared = program.callables[waiting.pop()]
+        if declared.kind == "tool":
+            found.add(declared.ref)
+        for instruction in declared.code:
+            if instruction[0] == "call" and instruction[3] not in seen:
+                seen.add(instruction[3])
+                waiting.append(instruction[3])
+    return sorted(found)
+
+
+def bind_tools(
+    program: Program,
+    tools: list[str],
+    manifest: Manifest | None,
+    open_secrets: Function[[], Secrets | None],
+    root: str,
+    default_python: str,
+    warnings: list[dict[str, str]],
+) -> dict[str, Handler]:
+    """Resolve the handler of every tool.
+
+    Parameters:
+        program: the program.
+        tools: the tools that the run can reach.
+        manifest: the manifest, or None where none was given.
+        open_secrets: gives the secrets file that was named, or None.
+        root: the project root, absolute.
+        default_python: the interpreter where the manifest names none.
+        warnings: gets what is odd but harmless.
+
+    Raises:
+        ToubaFailure: ToolUnbound, HandlerKindUnavailable, GrantMissing, SecretMissing, SecretTooShort, SecretExposed,
+            HandlerMissing, PathOutsideProject.
+    """
+    if manifest is not None:
+        _warn_of_strangers(program, manifest, warnings)
+    handlers: dict[str, Handler] = {}
+    launcher = Launcher(root, manifest.python if manifest else None, default_python)
+    secrets: Secrets | None = None
+    for ref in tools:
+        tool = program.callables[ref]
+        binding = _binding(ref, manifest)
+        missing = [grant for grant in tool.requires if grant not in binding.grants]
+        if missing:
+            given = f"the manifest gives it {', '.join(sorted(binding.grants)) or 'none'}"
+            raise ToubaFailure("GrantMissing", f"{ref} requires {', '.join(missing)}; {given}", ref=ref)
+        values: dict[str, str] = {}
+        for handle in tool.secrets:
+            bound = binding.secrets.get(handle)
+            if bound is None:
+                raise ToubaFailure("SecretMissing", f"the manifest binds no secret to `{handle}` of {ref}", ref=ref)
+            if secrets is None:
+                secrets = open_secrets()
+            if secrets is None:
+                raise ToubaFailure(
+                    "SecretMissing", f"{ref} holds the secret `{handle}`, and no secrets file is given", ref=ref,
+                    hint="Name it with --secrets.",
+                )  # fmt: skip
+            values[handle] = secrets.resolve(bound, ref)
+        argv = launcher.command(binding)
+        handlers[ref] = Handler(tool, binding, argv, handler_environment(root, binding.environment), values)
+    return handlers
+
+
+def _binding(ref: str, manifest: Manifest | None) -> Binding:
+    if manifest is None:
+        raise ToubaFailure(
+            "ToolUnbound",
+            f"the program calls {ref}, and no manifest is given",
+            ref=ref,
+            hint="Name it with --manifest.",
+        )
+    binding = manifest.tools.get(ref)
+    if binding is None:
+        near = nearest(ref, list(manifest.tools))
+        raise ToubaFailure(
+            "ToolUnbound",
+            f"the manifest has no handler for {ref}",
+            ref=ref,
+            hint=f"It has one for `{near}`." if near else None,
+        )
+    if binding.kind != "process":
+        raise ToubaFailure(
+            "HandlerKindUnavailable",
+            f"the handler of {ref} is of kind `{binding.kind}`, which this runtime does not have",
+            ref=ref,
+        )
+    return binding
+
+
+def _warn_of_strangers(program: Program, manifest: Manifest, warnings: list[dict[str, str]]) -> None:
+    known = [ref for ref, each in program.callables.items() if each.kind == "tool"]
+    for ref in manifest.tools:
+        if ref not in known:
+            near = nearest(ref, known)
+            also = f"; did you mean `{near}`?" if near else ""
+            warnings.append(
+                {
+                    "code": "ToolUnknown",
+                    "message": f"the manifest binds `{_short(ref)}`, which the program does not have{also}",
+                }
+            )

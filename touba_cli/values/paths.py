@@ -1,0 +1,96 @@
+"""Places inside a value, as messages name them: ``lines[1].name``, ``rates["EUR/USD"]``, ``$`` for the whole value."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+WHOLE = "$"
+
+#: the most characters of a name or key that a message shows
+_SHOWN = 60
+
+
+class Fault(Exception):
+    """What is wrong with a part of a value. Each level that it passes on its way up adds its step to ``steps``."""
+
+    def __init__(self, message: str, *steps: str):
+        super().__init__(message)
+        self.message = message
+        self.steps = list(steps)
+
+    def path(self, start: str) -> str:
+        """The path to the part, from the path of the whole."""
+        return join_path(start, reversed(self.steps))
+
+
+def join_path(start: str, steps: Iterable[str]) -> str:
+    """One path of a start (``$`` for the whole value) and steps.
+
+    >>> join_path("$", [".lines", "[1]"]), join_path("$", ["[1]"]), join_path("order", [".lines"])
+    ('lines[1]', '$[1]', 'order.lines')
+    """
+    rest = "".join(steps)
+    if start in (WHOLE, "") and rest.startswith("."):
+        return rest[1:]
+    return (start or WHOLE) + rest
+
+
+def field_step(name: str) -> str:
+    """The step to a field: ``.name``, or ``["na me"]`` where the name is no plain word."""
+    return f".{name}" if name.isascii() and name.isidentifier() and len(name) <= _SHOWN else key_step(name)
+
+
+def item_step(position: int) -> str:
+    """The step to an element: ``[1]``."""
+    return f"[{position}]"
+
+
+def key_step(key: str) -> str:
+    """The step to a Map's value: ``["EUR/USD"]``, cut and escaped so that it fits a line."""
+    return f'["{shown(key)}"]'
+
+
+def shown(text: str) -> str:
+    """A name from outside as messages show it: at most 60 characters, no controls, nothing that is not ASCII."""
+    cut = text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
+    return cut.replace('"', "'").encode("unicode_escape").decode("ascii")
+
+
+def nearest(name: str, candidates: Iterable[str]) -> str | None:
+    """The candidate that was probably meant, or None: at most a third of the letters differ, case and ``_`` aside.
+
+    >>> nearest("ammount", ["id", "amount"])
+    'amount'
+    """
+    if len(name) > _SHOWN:
+        return None
+    wanted = _plain(name)
+    best: str | None = None
+    limit = max(1, len(wanted) // 3)
+    for candidate in candidates:
+        plain = _plain(candidate)
+        if abs(len(plain) - len(wanted)) <= limit:
+            found = _distance(wanted, plain)
+            if found <= limit:
+                best, limit = candidate, found - 1
+    return best
+
+
+def _plain(name: str) -> str:
+    return name.replace("_", "").lower()
+
+
+def _distance(a: str, b: str) -> int:
+    """Letters to insert, delete, change or swap with their neighbour."""
+    before: list[int] = []
+    row = list(range(len(b) + 1))
+    for i, letter in enumerate(a, 1):
+        older, before, row = before, row, [i]
+        for j, other in enumerate(b, 1):
+            cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (letter != other))
+            if i > 1 and j > 1 and letter == b[j - 2] and a[i - 2] == other:
+                cost = min(cost, older[j - 2] + 1)
+            row.append(cost)
+    return row[-1]

@@ -1,0 +1,146 @@
+"""Operations on Text. All of them know how large their result is before they build it. `functions.py` lists them."""
+
+from __future__ import annotations
+
+from ..errors import ToubaFailure
+from .model import ListValue, make_list, text_size
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .model import Meter
+
+#: what `trim` and `split` take for blank: space, tab, line feed, vertical tab, form feed, carriage return
+BLANKS = " \t\n\v\f\r"
+
+
+def out_of_range(length: int) -> ToubaFailure:
+    return ToubaFailure("IndexOutOfRange", f"there is no such position among {length}")
+
+
+def _check_length(meter: Meter, length: int, ascii_only: bool) -> None:
+    meter.check_size(2 + (length if ascii_only else 4 * length))
+
+
+def add_text(meter: Meter, a: str, b: str) -> str:
+    length = len(a) + len(b)
+    meter.charge(length >> 4)
+    _check_length(meter, length, a.isascii() and b.isascii())
+    return a + b
+
+
+def concat(meter: Meter, parts: list[str]) -> str:
+    """The Texts one after the other: an interpolation. Charges 1 for every 16 code points of the result."""
+    length = sum(map(len, parts))
+    meter.charge(length >> 4)
+    _check_length(meter, length, all(map(str.isascii, parts)))
+    return "".join(parts)
+
+
+def join(meter: Meter, a: ListValue, separator: str) -> str:
+    count = len(a.items)
+    meter.charge(count)
+    length = sum(map(len, a.items)) + len(separator) * max(count - 1, 0)
+    meter.charge(length >> 4)
+    _check_length(meter, length, all(map(str.isascii, a.items)) and (count < 2 or separator.isascii()))
+    return separator.join(a.items)
+
+
+def replace(meter: Meter, a: str, old: str, new: str) -> str:
+    meter.charge((len(a) + len(old) + len(new)) >> 4)
+    if not old:
+        raise ToubaFailure("SeparatorEmpty", "`replace` was given an empty Text to look for")
+    count = a.count(old)
+    if not count:
+        return a
+    length = len(a) + count * (len(new) - len(old))
+    meter.charge(length >> 4)
+    # What is left of `a` may be all ASCII though `a` is not: 1 a code point is what the result has at least.
+    _check_length(meter, length, not new or new.isascii())
+    result = a.replace(old, new)
+    meter.check_size(text_size(result))
+    return result
+
+
+def split_text(meter: Meter, a: str, separator: str) -> ListValue:
+    meter.charge((len(a) + len(separator)) >> 4)
+    if not separator:
+        raise ToubaFailure("SeparatorEmpty", "`split` was given an empty separator")
+    count = a.count(separator)
+    # each part has 2 and a comma; its code points have at least 1
+    meter.check_size(2 + len(a) - count * len(separator) + 3 * (count + 1))
+    return make_list(meter, tuple(a.split(separator)))
+
+
+def split_blanks(meter: Meter, a: str) -> ListValue:
+    meter.charge(len(a) >> 4)
+    words = a.translate(_TO_SPACE).strip(" ")
+    while "  " in words:  # halves every run of spaces
+        words = words.replace("  ", " ")
+    if not words:
+        return make_list(meter, ())
+    count = words.count(" ") + 1
+    meter.check_size(2 + len(words) - (count - 1) + 3 * count)
+    return make_list(meter, tuple(words.split(" ")))
+
+
+_TO_SPACE = dict.fromkeys(map(ord, BLANKS), " ")
+
+
+def trim(meter: Meter, a: str) -> str:
+    meter.charge(len(a) >> 4)
+    return a.strip(BLANKS)
+
+
+def upper(meter: Meter, a: str) -> str:
+    return _mapped(meter, a, a.upper)
+
+
+def lower(meter: Meter, a: str) -> str:
+    return _mapped(meter, a, a.lower)
+
+
+def _mapped(meter: Meter, a: str, mapping: Callable[[], str]) -> str:
+    """The Text in other letters. Its length is known only then, but is never more than three times the operand's."""
+    meter.charge(len(a) >> 4)
+    result = mapping()
+    meter.check_size(text_size(result))
+    return result
+
+
+def contains(meter: Meter, a: str, b: str) -> bool:
+    meter.charge((len(a) + len(b)) >> 4)
+    return b in a
+
+
+def starts_with(meter: Meter, a: str, b: str) -> bool:
+    meter.charge((len(a) + len(b)) >> 4)
+    return a.startswith(b)
+
+
+def ends_with(meter: Meter, a: str, b: str) -> bool:
+    meter.charge((len(a) + len(b)) >> 4)
+    return a.endswith(b)
+
+
+def length_text(meter: Meter, a: str) -> int:
+    return len(a)
+
+
+def index_text(meter: Meter, a: str, position: int) -> str:
+    if 0 <= position < len(a):
+        return a[position]
+    raise out_of_range(len(a))
+
+
+def slice_text(meter: Meter, a: str, start: int, end: int) -> str:
+    start, end = cut(len(a), start, end)
+    meter.charge((end - start) >> 4)
+    return a[start:end]
+
+
+def cut(length: int, start: int, end: int) -> tuple[int, int]:
+    """The half-open stretch from `start` to before `end`, cut to what there is."""
+    start = min(max(start, 0), length)
+    return start, min(max(end, start), length)

@@ -1,0 +1,105 @@
+"""What the two engines share: their settings, the way from a call to an invocation, and back from its end.
+
+Nothing in here waits.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any, Final
+
+import platformdirs
+
+from touba_cli.errors import CODES
+
+from .. import __version__
+from ..errors import LaunchError, UsageError
+from . import options as option_rules
+from .child import Child, spawn
+from .command import Invocation, absolute_root, build
+from .locate import World, bytecode_folder, find_runtime
+from .process import OUTPUT_CAP, Call
+
+#: a file that is being written cannot be started: how often and after how many seconds it is tried again
+BUSY_TRIES: Final = 20
+BUSY_PAUSE: Final = 0.1
+
+
+class Core:
+    """The settings of one engine. Immutable but for `closed`, so threads and tasks share it freely."""
+
+    def __init__(self, given: Mapping[str, Any]):
+        self._settings = option_rules.check_options("engine", given)
+        self._root = os.path.abspath(self._settings.pop("project_root", "."))
+        self._pid = os.getpid()
+        self.closed = False
+
+    def prepare(self, command: str, program: object | None, given: Mapping[str, Any]) -> tuple[Invocation, Any]:
+        """Check a call and say what to start: the invocation and the `cancel` event, or None.
+
+        Raises:
+            UsageError: for wrong options, a closed engine, an engine of another process.
+            LaunchError: where there is no runtime.
+        """
+        self._refuse_if_unusable(command)
+        options = option_rules.check_options(command, option_rules.with_program(command, program, given))
+        option_rules.check_program(command, options)
+        options = {**self._settings, **options}
+        options["project_root"] = absolute_root(options.get("project_root"), self._root)
+        world = World.here()
+        runtime = find_runtime(
+            world,
+            project_root=options["project_root"],
+            cli_path=options.get("cli_path"),
+            python_executable=options.get("python_executable"),
+            bytecode_folder=lambda start: bytecode_folder(start, _cache_folder),
+        )
+        invocation = build(command, options, runtime=runtime, version=__version__, environ=world.environ)
+        return invocation, options.get("cancel")
+
+    def _refuse_if_unusable(self, command: str) -> None:
+        if os.getpid() != self._pid:
+            raise UsageError(
+                "EngineForked",
+                f"`{command}` was called in process {os.getpid()}, which was forked from process {self._pid} after the "
+                "engine was made there.",
+                hint=CODES["EngineForked"].hint,
+            )
+        if self.closed:
+            raise UsageError(
+                "EngineClosed", f"`{command}` was called on a closed engine.", hint=CODES["EngineClosed"].hint
+            )
+
+
+def start(invocation: Invocation) -> Child | None:
+    """Start the runtime; None where its file is busy and starting has to be tried again.
+
+    Raises:
+        LaunchError, UsageError: where it cannot be started.
+    """
+    return spawn(
+        invocation.argv,
+        folder=invocation.folder,
+        env=invocation.env,
+        request=invocation.request,
+        hold_input=invocation.attached,
+        cap=OUTPUT_CAP,
+    )
+
+
+def still_busy(invocation: Invocation) -> LaunchError:
+    """The error of a runtime whose file did not become free."""
+    return LaunchError(
+        "RuntimeNotStarted",
+        f"`{invocation.argv[0]}` could not be started: it is being written.",
+        hint=CODES["RuntimeNotStarted"].hint,
+    )
+
+
+def make_call(child: Child, invocation: Invocation, cancel: Any) -> Call:
+    return Call(child, attached=invocation.attached, deadline_ms=invocation.deadline_ms, cancel=cancel)
+
+
+def _cache_folder() -> str:
+    return platformdirs.user_cache_dir("touba", appauthor=False)

@@ -1,0 +1,317 @@
+"""Bytes and exit status → result or error. Pure: the table below is all there is to it.
+
+===================  =====================  =======================  =========================
+document             exit as it says        another exit or signal   killed by the engine
+===================  =====================  =======================  =========================
+none                 InvalidEnvelope (0)    RuntimeCrashed           RuntimeUnresponsive
+not one whole        InvalidEnvelope        InvalidEnvelope          RuntimeUnresponsive
+a failure            its error              its error                its error
+anything else        the result             ExitContradicted         RuntimeUnresponsive
+===================  =====================  =======================  =========================
+
+A document is read whole or not at all: one that is cut, doubled, or has anything around it is never guessed at. The
+bytes themselves stand in ``details.output`` only.
+"""
+
+from __future__ import annotations
+
+import gc
+import signal
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, TypeVar
+
+import orjson
+from pydantic import Field, ValidationError
+
+from touba_cli.errors import CODES
+from touba_cli.limits import ENVELOPE_BYTES
+from touba_cli.outcomes import OUTCOMES, PHASES
+
+from ..errors import ErrorDetails, ToubaEngineError, TransportError, error_class
+from .results import (
+    CheckResult,
+    CompiledProgram,
+    Diagnostic,
+    Explanation,
+    Message,
+    RunResult,
+    RunWarning,
+    TraceReference,
+    Usage,
+    _Frozen,
+)
+
+#: the protocol of the document that each command prints
+PROTOCOLS = {"run": "touba-run-v1", "compile": "touba-compile-v1", "check": "touba-check-v1"}
+#: how much of a document that cannot be read is kept for diagnosis
+_OUTPUT_KEPT = 2_000
+#: the collector is paused for documents past this: it would look at every object again and again while they are made
+_LARGE = 1 << 20
+
+_Document = TypeVar("_Document", bound=_Frozen)
+_Result = TypeVar("_Result", RunResult, CheckResult, CompiledProgram)
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a runtime process ended.
+
+    Attributes:
+        output: everything that it wrote to standard output, up to the cap.
+        stderr: the end of its standard error.
+        exit_code: its exit code; None where a signal ended it or nobody can tell.
+        signal: the number of the signal that ended it, or None.
+        killed: the engine had to kill it.
+        overflow: it wrote more than the cap.
+    """
+
+    output: bytes | bytearray
+    stderr: bytes
+    exit_code: int | None
+    signal: int | None = None
+    killed: bool = False
+    overflow: bool = False
+
+    @property
+    def signal_name(self) -> str | None:
+        if self.signal is None:
+            return None
+        try:
+            return signal.Signals(self.signal).name
+        except ValueError:
+            return f"signal {self.signal}"
+
+    @property
+    def sentence(self) -> str:
+        """How it ended, to stand after “The runtime”."""
+        if self.signal is not None:
+            return f"was ended by {self.signal_name}"
+        if self.exit_code is None:
+            return "ended, nobody can tell how"
+        return f"ended with exit code {self.exit_code}"
+
+
+class _Error(_Frozen):
+    code: str
+    phase: Literal["usage", "compile", "admission", "runtime", "launch", "internal"]
+    message: str
+    ref: str | None
+    hint: str | None
+    effect: Literal["none", "done", "unknown"] | None
+    diagnostics: tuple[Diagnostic, ...] = Field(strict=False)
+
+
+class _RunDocument(_Frozen):
+    protocol: str
+    run_id: str
+    status: Literal["success", "stopped", "cancelled", "failed"]
+    reason: str
+    exit_code: int
+    result: Any
+    messages: tuple[Message, ...] = Field(strict=False)
+    pending_interaction: None
+    pending_interactions: tuple[()] = Field(strict=False)
+    explanation: Explanation | None
+    warnings: tuple[RunWarning, ...] = Field(strict=False)
+    error: _Error | None
+    trace: dict[str, Any] | None
+    trace_reference: TraceReference | None
+    usage: Usage
+
+
+class _CheckDocument(_Frozen):
+    protocol: str
+    diagnostics: tuple[Diagnostic, ...] = Field(strict=False)
+    error: _Error | None
+
+
+class _CompileDocument(_Frozen):
+    protocol: str
+    air: dict[str, Any] | None
+    digest: str | None
+    diagnostics: tuple[Diagnostic, ...] = Field(strict=False)
+    error: _Error | None
+
+
+class _Unreadable(Exception):
+    """Output that is not one whole document of the protocol; the message never holds any of it."""
+
+
+def conclude_run(ending: Ending) -> RunResult:
+    """The result of a run, or the error that it ended with.
+
+    Raises:
+        ToubaEngineError: by the table of the module.
+    """
+    document = _read("run", _RunDocument, ending)
+    if document.error is not None:
+        raise _failure(document.error, ending, document)
+    if document.reason not in OUTCOMES_BY_REASON or OUTCOMES_BY_REASON[document.reason] != (
+        document.status,
+        document.exit_code,
+    ):
+        raise _invalid(ending, "its status, reason and exit code do not belong together")
+    result = RunResult(value=document.result, **{name: getattr(document, name) for name in _RUN_MEMBERS})
+    return _settled(result, document.exit_code, ending)
+
+
+def conclude_check(ending: Ending) -> CheckResult:
+    """What `check` found. A program with errors is an answer, not an error.
+
+    Raises:
+        ToubaEngineError: where the check itself failed.
+    """
+    document = _read("check", _CheckDocument, ending)
+    error = document.error
+    if error is not None and error.code != "CompileFailed":
+        raise _failure(error, ending)
+    ok = all(problem.severity != "error" for problem in document.diagnostics)
+    if ok != (error is None):
+        raise _invalid(ending, "its error and its diagnostics do not belong together")
+    return _settled(CheckResult(ok=ok, diagnostics=document.diagnostics), 0 if ok else PHASES["compile"], ending)
+
+
+def conclude_compile(ending: Ending) -> CompiledProgram:
+    """The compiled program.
+
+    Raises:
+        CompileError: for a program with errors, which stand in ``details.diagnostics``.
+        ToubaEngineError: where the call failed in another way.
+    """
+    document = _read("compile", _CompileDocument, ending)
+    if document.error is not None:
+        raise _failure(document.error, ending, diagnostics=document.diagnostics)
+    if document.air is None or document.digest is None:
+        raise _invalid(ending, "it has neither a program nor an error")
+    program = CompiledProgram(air_document=document.air, digest=document.digest, diagnostics=document.diagnostics)
+    return _settled(program, 0, ending)
+
+
+#: reason → (status, exit code), of the outcomes that give a result
+OUTCOMES_BY_REASON = {reason: (status, code) for status, reason, code in OUTCOMES.values()}
+_RUN_MEMBERS = tuple(name for name in RunResult.model_fields if name != "value")
+
+
+def _read(command: str, shape: type[_Document], ending: Ending) -> _Document:
+    """The document, or the error of the rows “none” and “not one whole”."""
+    if ending.overflow:
+        raise _invalid(ending, f"it has more than {ENVELOPE_BYTES} bytes")
+    if not ending.output:
+        if ending.killed:
+            raise _unresponsive(ending)
+        if ending.exit_code == 0:
+            raise _invalid(ending, "there is none")
+        raise _transport("RuntimeCrashed", f"The runtime {ending.sentence} without a result document.", ending)
+    try:
+        return _parse(command, shape, ending.output)
+    except _Unreadable as fault:
+        if ending.killed:
+            raise _unresponsive(ending) from None
+        raise _invalid(ending, str(fault)) from None
+
+
+def _parse(command: str, shape: type[_Document], output: bytes | bytearray) -> _Document:
+    size = len(output) - output.endswith(b"\n")
+    if size > ENVELOPE_BYTES:
+        raise _Unreadable(f"it has {size} bytes; {ENVELOPE_BYTES} are allowed")
+    if not output.startswith(b"{"):
+        raise _Unreadable("something stands in front of it")
+    try:
+        document = _without_collector(lambda: orjson.loads(memoryview(output)[:size]), size)
+    except orjson.JSONDecodeError as fault:
+        raise _Unreadable(f"its {size} bytes are not one JSON document (at character {fault.pos})") from None
+    if output[size - 1 : size] != b"}":
+        raise _Unreadable("something stands behind it")
+    protocol = document.get("protocol")
+    if protocol != PROTOCOLS[command]:
+        named = f"`{protocol[:60]}`" if isinstance(protocol, str) and protocol.isprintable() else "no protocol"
+        raise error_class("launch")(
+            "IncompatibleRuntime",
+            f"The runtime answered with {named}; this engine reads `{PROTOCOLS[command]}`.",
+            hint=CODES["IncompatibleRuntime"].hint,
+        )
+    try:
+        return shape.model_validate(document)
+    except ValidationError as fault:
+        first = fault.errors(include_url=False, include_context=False, include_input=False)[0]
+        where = ".".join(str(part) for part in first["loc"][:3])
+        raise _Unreadable(f"its member `{where}` is not as the protocol says ({first['type']})") from None
+
+
+def _without_collector(read: Callable[[], Any], size: int) -> Any:
+    if size <= _LARGE or not gc.isenabled():
+        return read()
+    gc.disable()
+    try:
+        return read()
+    finally:
+        gc.enable()
+
+
+def _settled(result: _Result, exit_code: int, ending: Ending) -> _Result:
+    """The result, where the process ended as the result says; else the error that carries it."""
+    if ending.killed:
+        raise _unresponsive(ending, result)
+    nobody_can_tell = ending.exit_code is None and ending.signal is None
+    if nobody_can_tell or ending.exit_code == exit_code:
+        return result
+    raise _transport(
+        "ExitContradicted", f"The runtime gave a result (exit code {exit_code}), but {ending.sentence}.", ending, result
+    )
+
+
+def _failure(
+    error: _Error,
+    ending: Ending,
+    document: _RunDocument | None = None,
+    diagnostics: tuple[Diagnostic, ...] = (),
+) -> ToubaEngineError:
+    if document is not None and (document.status != "failed" or document.reason != error.code):
+        return _invalid(ending, "its error and its status do not belong together")
+    details = _details(
+        ending,
+        exit_code=PHASES[error.phase],
+        status="failed",
+        phase=error.phase,
+        ref=error.ref,
+        effect=error.effect,
+        diagnostics=error.diagnostics or diagnostics,
+    )
+    if document is not None:
+        details.run_id = document.run_id
+        details.trace = document.trace
+        details.explanation = document.explanation
+        if document.trace_reference is not None:
+            details.trace_reference = document.trace_reference.model_dump()
+    return error_class(error.phase)(error.code, error.message, hint=error.hint, details=details)
+
+
+def _invalid(ending: Ending, reason: str) -> TransportError:
+    return _transport(
+        "InvalidEnvelope", f"The result document cannot be used: {reason}. The runtime {ending.sentence}.", ending
+    )
+
+
+def _unresponsive(ending: Ending, result: Any = None) -> TransportError:
+    return _transport(
+        "RuntimeUnresponsive", "The runtime did not end when it should have and was killed.", ending, result
+    )
+
+
+def _transport(code: str, message: str, ending: Ending, result: Any = None) -> TransportError:
+    details = _details(ending, result=result, output=bytes(ending.output[:_OUTPUT_KEPT]) or None)
+    if isinstance(result, RunResult):
+        details.run_id = result.run_id
+        details.trace = result.trace
+        details.status = result.status
+    return TransportError(code, message, hint=CODES[code].hint, details=details)
+
+
+def _details(ending: Ending, *, exit_code: int | None = None, **known: Any) -> ErrorDetails:
+    return ErrorDetails(
+        exit_code=ending.exit_code if ending.exit_code is not None else exit_code,
+        signal=ending.signal_name,
+        stderr=ending.stderr.decode("utf-8", "replace") or None,
+        **known,
+    )

@@ -1,0 +1,141 @@
+"""`ToubaEngine`: the blocking engine. It uses no event loop, so it works inside a running one, too."""
+
+from __future__ import annotations
+
+import os
+import time
+from types import TracebackType
+from typing import Any, Self, Unpack
+
+from .child import Child
+from .command import Invocation
+from .core import BUSY_PAUSE, BUSY_TRIES, Core, make_call, start, still_busy
+from .envelope import Ending, conclude_check, conclude_compile, conclude_run
+from .options import CheckOptions, CompileOptions, EngineOptions, RunOptions
+from .process import Call
+from .results import CheckResult, CompiledProgram, RunResult
+
+
+class ToubaEngine:
+    """Checks, compiles and runs programs in runtime processes of their own.
+
+    One engine serves a project; it may be used by many threads at once. Every call starts one process and returns
+    when that process has ended, in whatever way: nothing outlives the call.
+
+    Parameters:
+        options: `EngineOptions`: `project_root`, `env`, `cli_path`, `python_executable`.
+
+    Raises:
+        UsageError: for a wrong option.
+
+    Example:
+        >>> with ToubaEngine(project_root=".") as engine:  # doctest: +SKIP
+        ...     run = engine.run("program.tb", inputs={"value": "Invoice 42"})
+        ...     print(run.status, run.reason, run.result)
+    """
+
+    def __init__(self, **options: Unpack[EngineOptions]):
+        self._core = Core(options)
+
+    def check(self, program: str | os.PathLike[str] | None = None, /, **options: Unpack[CheckOptions]) -> CheckResult:
+        """Say what is wrong with a program, without running it.
+
+        Parameters:
+            program: the entry file; the same as `source`.
+            options: `CheckOptions`.
+
+        Returns:
+            The problems. A program with errors is no error of the call: ``ok`` is False then.
+
+        Raises:
+            ToubaEngineError: where the check itself was not possible.
+        """
+        return conclude_check(self._drive("check", program, options))
+
+    def compile(
+        self, program: str | os.PathLike[str] | None = None, /, **options: Unpack[CompileOptions]
+    ) -> CompiledProgram:
+        """Compile a program once, to run it many times: ``engine.run(air_json=compiled.air_json)``.
+
+        Parameters:
+            program: the entry file; the same as `source`.
+            options: `CompileOptions`.
+
+        Raises:
+            CompileError: for a program with errors; ``details.diagnostics`` lists them.
+            ToubaEngineError: where the call failed in another way.
+        """
+        return conclude_compile(self._drive("compile", program, options))
+
+    def run(self, program: str | os.PathLike[str] | None = None, /, **options: Unpack[RunOptions]) -> RunResult:
+        """Run a program to its end.
+
+        Ctrl-C cancels the run, waits until the process has ended, and raises KeyboardInterrupt; a second one kills it.
+
+        Parameters:
+            program: the entry file; the same as `source`.
+            options: `RunOptions`.
+
+        Returns:
+            The result of a run that came to an end of its own: completed, stopped, or cancelled through `cancel`.
+
+        Raises:
+            UsageError, CompileError, AdmissionError: nothing ran.
+            RuntimeFailure: the run failed.
+            LaunchError: something could not be started.
+            TransportError: the runtime gave no whole answer; a run may have happened, with its effects.
+        """
+        return conclude_run(self._drive("run", program, options))
+
+    def close(self) -> None:
+        """Refuse further calls. Calls that other threads are in come to their end."""
+        self._core.closed = True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _drive(self, command: str, program: object | None, options: Any) -> Ending:
+        invocation, cancel = self._core.prepare(command, program, options)
+        child = _start(invocation)
+        try:
+            call = make_call(child, invocation, cancel)
+            try:
+                _to_the_end(call)
+            except BaseException:
+                # Ctrl-C, or an exception that another thread raised in this one: the process ends first.
+                call.stop()
+                _to_the_end(call)
+                raise
+            return call.ending()
+        finally:
+            _close(child)
+
+
+def _start(invocation: Invocation) -> Child:
+    for _ in range(BUSY_TRIES):
+        child = start(invocation)
+        if child is not None:
+            return child
+        time.sleep(BUSY_PAUSE)
+    raise still_busy(invocation)
+
+
+def _to_the_end(call: Call) -> None:
+    while True:
+        pause = call.advance()
+        if call.finished:
+            return
+        call.child.wait(pause)
+
+
+def _close(child: Child) -> None:
+    try:
+        child.close()
+    except BaseException:
+        child.close()  # interrupted once: what is left of it is short
+        raise

@@ -1,0 +1,12 @@
+"""Assertions for tests of programs: what a run came to, what was refused, what its trace holds.
+
+They take what the engines give and raise. A failing assertion prints what was expected, what there is and the trace as
+a tree. Nothing here is a second runtime: the checks of the real one are what is tested.
+"""
+
+from __future__ import annotations
+
+from .assertions import Refused, assert_run_refused, assert_run_succeeded
+from .traces import assert_trace_events, trace_tree
+
+__all__ = ["Refused", "assert_run_refused", "assert_run_succeeded", "assert_trace_events", "trace_tree"]
