@@ -7,7 +7,10 @@ never shows a business value. What may hold one (the evaluated text of `fail`, s
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
+
+if TYPE_CHECKING:
+    from .engine.results import Diagnostic, Explanation
 
 __all__ = [
     "AdmissionError",
@@ -41,8 +44,8 @@ class ErrorDetails:
         stderr: the end of the runtime's standard error, at most 64 KiB.
         diagnostics: the compiler's problems, as `touba_sdk.engine.results.Diagnostic`.
         run_id: the id of the run.
-        explanation: the evaluated text of `fail` or `require … else`: ``{"ref", "text"}``.
-        result: the `RunResult` that a runtime gave before it ended in contradiction to it.
+        explanation: the evaluated text of `fail` or `require … else`, as `touba_sdk.engine.results.Explanation`.
+        result: the result that a runtime gave before it ended in contradiction to it.
         output: the beginning of what the runtime wrote instead of one result document.
     """
 
@@ -64,10 +67,10 @@ class ErrorDetails:
         trace: dict[str, Any] | None = None,
         trace_reference: dict[str, Any] | None = None,
         stderr: str | None = None,
-        diagnostics: tuple[Any, ...] = (),
+        diagnostics: tuple[Diagnostic, ...] = (),
         run_id: str | None = None,
-        explanation: Any | None = None,
-        result: Any | None = None,
+        explanation: Explanation | None = None,
+        result: Any = None,
         output: bytes | None = None,
     ):
         self.exit_code = exit_code

@@ -39,7 +39,7 @@ SUPPLIERS = [
     ("S-010", "O'Brien <Steel> & Co", "IE6388047V", "IE"),
     ("S-011", "Niño y Cía., S.A.", "ESA28015865", "ES"),
     ("S-012", "Kovács és Társa Kft.", "HU12892312", "HU"),
-    ("S-013", "Brouwerij 't IJ B.V.", "NL809163160B01", "NL"),
+    ("S-013", "Brouwerij 't IJ B.V.", "NL001234567B01", "NL"),
     ("S-014", "Õnneseen OÜ", "EE100594102", "EE"),
     ("S-015", "株式会社東京部品", "JP5010401067252", "JP"),
     ("S-016", "Façade Architectes Sàrl", "LU26375245", "LU"),
@@ -49,7 +49,16 @@ SUPPLIERS = [
     ("", "Nowhere Trading Ltd", "GB123456789", "GB"),
 ]
 BUYERS = [("Müller Handels AG", "CH"), ("Buyercompany ltd", "DK"), ("Εταιρεία Αγορών", "GR"), ("Kunde Größe KG", "DE")]
-GOODS = ["Schrauben M6 (1 000 Stück)", "Café moulu", "Beratung", "Papier A4", "Łożysko", "部品 42", "Coffee & tea", "Fjær"]
+GOODS = [
+    "Schrauben M6 (1 000 Stück)",
+    "Café moulu",
+    "Beratung",
+    "Papier A4",
+    "Łożysko",
+    "部品 42",
+    "Coffee & tea",
+    "Fjær",
+]
 RATES = [Decimal(rate) for rate in ("25", "21", "19", "20", "12", "7", "5.5", "2.1", "0")]
 
 
@@ -391,6 +400,7 @@ def unreadable() -> dict[str, tuple[bytes, str | None]]:
     good = invoice_xml(right)
     head, body = good.split("\n", 1)
     bomb = "".join(f'<!ENTITY e{n} "{f"&e{n - 1};" * 10}">' for n in range(1, 10))
+    bombed = body.replace("<cbc:ID>", "<cbc:ID>&e9;", 1)
     latin = make_invoice(901, Dice(901))
     for line in latin["lines"]:
         line["name"] = "Gebühr"
@@ -399,7 +409,7 @@ def unreadable() -> dict[str, tuple[bytes, str | None]]:
     wide = make_invoice(902, Dice(902))
     return {
         "x-01-entity-bomb.xml": (
-            f'{head}\n<!DOCTYPE Invoice [<!ENTITY e0 "ha">{bomb}]>\n{body.replace("<cbc:ID>", "<cbc:ID>&e9;", 1)}'.encode(),
+            f'{head}\n<!DOCTYPE Invoice [<!ENTITY e0 "ha">{bomb}]>\n{bombed}'.encode(),
             "DoctypeForbidden",
         ),
         "x-02-external-entity.xml": (
@@ -466,7 +476,8 @@ def write_ledger(path: str, bookings: list[tuple[str, str, str]]) -> None:
     connection = sqlite3.connect(path)
     connection.executescript(
         "CREATE TABLE supplier (id TEXT PRIMARY KEY, name TEXT NOT NULL, vat_id TEXT);"
-        "CREATE TABLE booking (id TEXT PRIMARY KEY, supplier_id TEXT NOT NULL REFERENCES supplier, number TEXT NOT NULL);"
+        "CREATE TABLE booking (id TEXT PRIMARY KEY, supplier_id TEXT NOT NULL REFERENCES supplier,"
+        " number TEXT NOT NULL);"
         "CREATE INDEX booking_number ON booking (supplier_id, number);"
     )
     known = [supplier[:3] for supplier in SUPPLIERS if supplier[0]]

@@ -43,7 +43,8 @@ def table(report: dict[str, Any]) -> str:
         found = ", ".join(rule if number == 1 else f"{rule} ×{number}" for rule, number in counts.items())
         rows.append((document["file"], opened(document["number"]), opened(document["seller"]), found))
     lines = [
-        f"{fit(file, 28)}  {fit(number, 14)}  {fit(seller, 30)}  {found}".rstrip() for file, number, seller, found in rows
+        f"{fit(file, 28)}  {fit(number, 14)}  {fit(seller, 30)}  {found}".rstrip()
+        for file, number, seller, found in rows
     ]
     lines.insert(1, "-" * 100)
     rules = "  ".join(f"{rule} {number}" for rule, number in sorted(report["rules"].items()))
@@ -61,21 +62,21 @@ def opened(optional: dict[str, Any]) -> str:
 
 
 def fit(text: str, width: int) -> str:
-    """Text cut or filled to a number of columns; characters of East Asia take two."""
-    kept = ""
-    columns = 0
-    for character in text:
-        if unicodedata.combining(character):
-            kept += character
-            continue
-        wide = 2 if unicodedata.east_asian_width(character) in "WF" else 1
-        if columns + wide > width - (1 if columns + wide == width and kept + character != text else 0):
-            kept += "…"
-            columns += 1
-            break
-        kept += character if character.isprintable() else "?"
-        columns += wide
-    return kept + " " * (width - columns)
+    """Text filled or cut to a number of columns; characters of East Asia take two, combining ones none."""
+    plain = "".join(character if character.isprintable() else "?" for character in text)
+    if columns(plain) > width:
+        while columns(plain) > width - 1:
+            plain = plain[:-1]
+        plain += "…"
+    return plain + " " * (width - columns(plain))
+
+
+def columns(text: str) -> int:
+    """How many columns of a terminal a text takes."""
+    return sum(
+        0 if unicodedata.combining(character) else 2 if unicodedata.east_asian_width(character) in "WF" else 1
+        for character in text
+    )
 
 
 def main(arguments: list[str]) -> int:

@@ -59,7 +59,7 @@ offsets = st.one_of(
 datetimes = st.datetimes(timezones=offsets).filter(within_utc)
 durations = st.one_of(
     st.timedeltas(datetime.timedelta(days=-999_999_999), datetime.timedelta(days=999_999_999)),
-    st.integers(-10**6, 10**6).map(lambda seconds: datetime.timedelta(seconds=seconds)),
+    st.integers(-(10**6), 10**6).map(lambda seconds: datetime.timedelta(seconds=seconds)),
 )
 raw_json = st.recursive(
     st.one_of(st.none(), st.booleans(), ints, floats, texts),
@@ -190,7 +190,9 @@ def values(table: TypeTable, form: Any, levels: int = 4) -> st.SearchStrategy[An
 
 
 def _fields(table: TypeTable, fields: list[Any], levels: int) -> st.SearchStrategy[dict[str, Any]]:
-    return st.fixed_dictionaries({name: values(table, form, levels - 1) for name, form, _ in fields})
+    return st.tuples(*(values(table, form, levels - 1) for _, form, _ in fields)).map(
+        lambda found: {name: value for (name, _, _), value in zip(fields, found, strict=True)}
+    )
 
 
 @st.composite

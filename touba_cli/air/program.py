@@ -10,12 +10,14 @@ from ..codec import ExactNumber, JsonInvalid, canonical, decode
 from ..codec import digest as digest_of
 from ..errors import ToubaFailure
 from ..limits import AIR_BYTES
+from .places import fault
 from .types import freeze
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from .places import Place
     from .types import TypeForm
 
 AIR_PROTOCOL = "touba-air-v1"
@@ -126,33 +128,35 @@ def read_program(data: bytes) -> Program:
 
 
 def read_document(data: bytes) -> dict[str, Any]:
-    """The JSON object of AIR bytes, known to be canonical and to contain no floats; its shape is not checked."""
+    """The JSON object of AIR bytes, known to be canonical; its shape is not checked."""
     try:
         document = decode(data, limit=AIR_BYTES, what="AIR document")
     except JsonInvalid as fault:
         raise ToubaFailure("AirInvalid", f"$: {fault}") from None
     if not isinstance(document, dict):
         raise ToubaFailure("AirInvalid", "$: the AIR document is not an object")
-    _refuse_numbers(document)
-    expected = canonical(document)
+    try:
+        expected = canonical(document)
+    except TypeError:
+        raise _no_whole_number(document) from None
     if data not in (expected, expected + b"\n"):
-        raise ToubaFailure(
-            "AirInvalid", f"$: the document is not canonical at byte {_first_difference(data, expected)}"
-        )
+        at = _first_difference(data, expected)
+        raise ToubaFailure("AirInvalid", f"$: the document is not canonical at byte {at}")
     return document
 
 
-def _refuse_numbers(document: dict[str, Any]) -> None:
-    """Refuse numbers that canonical JSON cannot hold: fractions, and whole numbers beyond ±(2^53−1)."""
-    waiting: list[tuple[str, Any]] = [("$", document)]
+def _no_whole_number(document: dict[str, Any]) -> ToubaFailure:
+    """The fault of a document that holds a fraction, an exponent, or a number beyond 64 bits."""
+    waiting: list[tuple[Place, Any]] = [(None, document)]
     while waiting:
-        path, value = waiting.pop()
+        place, value = waiting.pop()
+        if isinstance(value, ExactNumber):
+            return fault(place, "AIR has whole numbers only")
         if isinstance(value, dict):
-            waiting.extend((f"{path}.{key}", part) for key, part in value.items())
+            waiting.extend(((place, key), part) for key, part in value.items())
         elif isinstance(value, list):
-            waiting.extend((f"{path}[{position}]", part) for position, part in enumerate(value))
-        elif isinstance(value, ExactNumber) or (isinstance(value, int) and not -(2**53) < value < 2**53):
-            raise ToubaFailure("AirInvalid", f"{path}: a number that is not whole or is beyond ±(2^53−1)")
+            waiting.extend(((place, position), part) for position, part in enumerate(value))
+    return fault(None, "the document has no canonical form")
 
 
 def _first_difference(data: bytes, expected: bytes) -> int:

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from typing import Any, TypeAlias
 
     TypeForm: TypeAlias = str | tuple[Any, ...]
+else:
+    # For passes that name it in annotations which are read at run time; nothing looks into it.
+    TypeForm = object
 
 #: the types without parameters
 PLAIN_TYPES: tuple[str, ...] = (

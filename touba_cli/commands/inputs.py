@@ -104,17 +104,21 @@ def _read_request(data: bytes) -> dict[str, Any]:
     return options
 
 
-def enter_project(options: dict[str, Any]) -> str:
-    """Make the project's folder the current one and give its absolute path. Every relative path is taken from it."""
-    given = options.get("project_root", ".")
+def enter_project(options: dict[str, Any]) -> tuple[str, str]:
+    """Make the project's folder the current one: every relative path is taken from it.
+
+    Gives its absolute path, and that of the folder that was current before.
+    """
+    given: str = options.get("project_root", ".")
     try:
+        started_in = os.getcwd()
         root = os.path.abspath(given)
         os.chdir(root)
     except OSError as fault:
         raise ToubaFailure(
             "FileUnreadable", f"the project root `{shown(given)}` cannot be entered: {cause(fault)}"
         ) from None
-    return root
+    return root, started_in
 
 
 def find_source(root: str, source: str, started_in: str) -> str:
@@ -152,8 +156,7 @@ def compile_options(options: dict[str, Any]) -> Compiled:
     """Enter the project and compile the program that the options of `check` or `compile` name."""
     if "source" not in options:
         raise ToubaFailure("UsageError", "no program is given", hint="Name its file: PROGRAM.tb.")
-    started_in = os.getcwd()
-    root = enter_project(options)
+    root, started_in = enter_project(options)
     return compile_source(root, find_source(root, options["source"], started_in))
 
 

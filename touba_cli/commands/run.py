@@ -75,8 +75,7 @@ class Run:
         if options.get("attached"):
             self._interrupts.attach(inputs.STDIN)
         _check_program_options(options)
-        started_in = os.getcwd()
-        root = inputs.enter_project(options)
+        root, started_in = inputs.enter_project(options)
         if "trace_out" in options:
             from ..project.files import OutputFile
 

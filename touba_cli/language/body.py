@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..air.types import TypeForm, thaw
+from ..air.types import thaw
+from ..limits import EXPRESSION_DEPTH
 from . import tree
 from .diagnostics import Fix, Problems, Related
 from .forms import (
@@ -21,7 +22,6 @@ from .forms import (
     WIDEN,
     WIDEN_AND_WRAP,
     WRAP,
-    alike,
     fit,
     inner,
     is_optional,
@@ -34,8 +34,8 @@ from .scope import Facts, Scopes, Typed, unknown
 from .signatures import Signatures
 from .types import Types
 
-#: how deep expressions may lie inside each other; brackets alone do not count
-EXPRESSION_DEPTH = 100
+if TYPE_CHECKING:
+    from ..air.types import TypeForm
 
 Rule = Callable[["Body", Any, "TypeForm | None"], Typed]
 
@@ -62,7 +62,7 @@ class Body:
         self.types = types
         self.signatures = signatures
         self.problems = problems
-        self.scopes = Scopes(unit.source, problems, unit.broken)
+        self.scopes = Scopes(unit.source, problems)
         self._depth = 0
 
     # --- expressions ------------------------------------------------------------------------------------------------
@@ -201,5 +201,3 @@ def wants_hint(body: Body, node: tree.Expr) -> bool:
     if isinstance(node, tree.MapLiteral):
         return not node.entries or any(wants_hint(body, value) for _, value in node.entries)
     return False
-
-

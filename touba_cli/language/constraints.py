@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..air.types import TypeForm, freeze
+from ..air.types import freeze
 from . import tree
 from .forms import UNKNOWN, show
 from .literals import OutOfRange, as_decimal, comparable, literal
 from .names import Unit
+
+if TYPE_CHECKING:
+    from ..air.types import TypeForm
 
 _BOUNDED = frozenset(("Int", "Decimal", "Float", "Date", "DateTime", "Duration"))
 _LOWER = frozenset(("min", "above"))

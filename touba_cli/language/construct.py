@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..air.types import PROBLEM, TypeForm, thaw
+from ..air.types import PROBLEM, thaw
 from . import tree
 from .body import Body, rule
 from .diagnostics import Fix, Related
@@ -16,6 +16,9 @@ from .names import Declared
 from .scope import Typed, unknown
 from .signatures import Signature
 from .types import FieldType
+
+if TYPE_CHECKING:
+    from ..air.types import TypeForm
 
 # --- names that begin with a capital ----------------------------------------------------------------------------------
 
@@ -113,7 +116,7 @@ def _misused(body: Body, node: tree.Capital, found: Declared) -> Typed:
     name = node.name.text
     if found.kind in ("tool", "skill", "strategy"):
         body.report(
-            "TB5001", f"`{name}` is a {found.kind}: it may have effects, and no expression may", node.span,
+            "TB3007", f"`{name}` is a {found.kind}: it may have effects, and no expression may", node.span,
             f"bind it on a line of its own: `let x = call {name}(…)`", related=(found.related(body.unit),),
         )  # fmt: skip
     elif found.kind == "choice":
@@ -138,9 +141,9 @@ def _record(body: Body, node: tree.Capital, ref: str) -> Typed:
     fields = body.types.records[ref]
     if node.arguments is None:
         body.report(
-            "TB4003", f"`{name}` is a type", node.span, f"a record is made with its fields: `{_shape(name, fields)}`"
+            "TB3007", f"`{name}` is a type", node.span, f"a record is made with its fields: `{_shape(name, fields)}`"
         )
-        return Typed(ref, ["bool", False])
+        return unknown()
     codes = _field_values(body, node, node.arguments, fields, name, ref)
     return Typed(ref, ["record", ref, codes])
 
@@ -152,12 +155,9 @@ def _variant(body: Body, node: tree.Capital, choice: str) -> Typed:
         unknown_variant(body, node.name, choice)
         _ignored(body, node)
         return Typed(choice, ["bool", False])
-    if node.arguments is None and fields:
-        if not all(is_optional(each.base) for each in fields):
-            body.report(
-                "TB4003", f"`{name}` has a payload", node.span, f"write `{_shape(name, fields)}`"
-            )
-            return Typed(choice, ["bool", False])
+    if node.arguments is None and not all(is_optional(each.base) for each in fields):
+        body.report("TB4003", f"`{name}` has a payload", node.span, f"write `{_shape(name, fields)}`")
+        return Typed(choice, ["bool", False])
     if node.arguments is not None and not fields:
         body.report(
             "TB4003", f"`{name}` has no payload", node.span, f"write `{name}` alone",
@@ -246,10 +246,10 @@ def _shape(name: str, fields: Sequence[FieldType]) -> str:
 def _function(body: Body, node: tree.Capital, signature: Signature) -> Typed:
     if node.arguments is None:
         body.report(
-            "TB4003", f"`{signature.name}` is a function", node.span,
+            "TB3007", f"`{signature.name}` is a function", node.span,
             f"it is called with brackets: `{_shape(signature.name, signature.takes)}`",
         )  # fmt: skip
-        return Typed(signature.base, ["bool", False])
+        return unknown()
     codes = arguments(body, signature, node.arguments, node.span)
     return Typed(signature.base, ["apply", signature.declared.ref, codes])
 
@@ -261,8 +261,9 @@ def arguments(body: Body, signature: Signature, given: list[tree.Argument], span
         return [body.place(given[0].value, takes[0].declared, takes[0].name)]
     if not takes and given:
         body.report(
-            "TB4003", f"`{signature.name}` takes nothing", given[0].span, "remove it", related=signature.related(body.unit)
-        )
+            "TB4003", f"`{signature.name}` takes nothing", given[0].span, "remove it",
+            related=signature.related(body.unit),
+        )  # fmt: skip
         for argument in given:
             body.elaborate(argument.value)
         return []
@@ -292,7 +293,8 @@ def _with(body: Body, node: tree.With, hint: TypeForm | None) -> Typed:
         if is_optional(of.form):
             body.unopened(of.form, node.of)
         elif of.form != UNKNOWN:
-            body.report("TB4002", f"`{show(of.form)}` is not a record", node.of.span, "`with` changes fields of a record")
+            title = f"`{show(of.form)}` is not a record"
+            body.report("TB4002", title, node.of.span, "`with` changes fields of a record")
         for change in node.changes:
             body.elaborate(change.value)
         return unknown()
@@ -301,21 +303,16 @@ def _with(body: Body, node: tree.With, hint: TypeForm | None) -> Typed:
         return Typed(of.form, of.code)
     given = _by_name(body, node.changes, fields, show(of.form), of.form, "field")
     by_name = {each.name: each for each in fields}
-    changes = [
-        [name, body.place(argument.value, by_name[name].declared, name)] for name, argument in given.items()
-    ]
+    changes = [[name, body.place(argument.value, by_name[name].declared, name)] for name, argument in given.items()]
     return Typed(of.form, ["with", of.code, changes])
 
 
-def variant_test(body: Body, node: tree.Comparison) -> Typed | None:
-    """`x is Paid`, `x is not Low`: whether a choice is a variant, whatever its payload. None where it is no such test."""
+def variant_test(body: Body, node: tree.Comparison, left: Typed) -> Typed | None:
+    """`x is Paid`, `x is not Low`: whether a choice is a variant. None where it is no such test."""
     right = node.right
+    form = left.form
     if not isinstance(right, tree.Capital) or right.arguments is not None:
         return None
-    if isinstance(node.left, tree.Capital) and node.left.arguments is None:
-        return None
-    left = body.settled(node.left)
-    form = left.form
     if is_optional(form) and opened(form) in body.types.choices:
         body.unopened(form, node.left)
         return Typed("Bool", ["bool", False])

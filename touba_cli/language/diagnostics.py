@@ -76,10 +76,12 @@ CODES: dict[str, str] = {
     "TB6001": "a path gives nothing",
     "TB6002": "a `when` does not cover every case",
     "TB6003": "a statement stands where it means nothing",
+    "TB6004": "an arm stands twice",
     # TB8: warnings
     "TB8001": "a name is never used",
     "TB8002": "a statement can never be reached",
     "TB8003": "a condition or arm never decides anything",
+    "TB8004": "a text looks like a misspelt failure code",
     # TB9: limits
     "TB9001": "a source file is too large",
     "TB9002": "brackets are nested too deep",

@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..air.operations import BUILT_INS
-from ..air.types import PROBLEM, TypeForm, thaw
+from ..air.types import PROBLEM, thaw
 from . import tree
 from .body import Body, rule, wants_hint
 from .diagnostics import Fix, Related
@@ -16,6 +16,9 @@ from .forms import BOTTOM, UNKNOWN, common, inner, is_optional, opened, show
 from .hints import near
 from .literals import OutOfRange, comparable, literal
 from .scope import Facts, Path, Typed, unknown
+
+if TYPE_CHECKING:
+    from ..air.types import TypeForm
 
 # --- literals and names -----------------------------------------------------------------------------------------------
 
@@ -207,7 +210,8 @@ def _conditional(body: Body, node: tree.Conditional, hint: TypeForm | None) -> T
     if form is None:
         body.report(
             "TB4001", f"the two values have no common type: `{show(then.form)}` and `{show(other.form)}`",
-            node.otherwise.span, f"`{show(then.form)}` is expected here", related=(Related(node.then.span, "the other"),),
+            node.otherwise.span, f"`{show(then.form)}` is expected here",
+            related=(Related(node.then.span, "the other"),),
         )  # fmt: skip
         return unknown()
     if form == UNKNOWN:
@@ -360,7 +364,7 @@ def _as_text(body: Body, node: tree.Expr) -> list[Any]:
     elif form in body.types.choices:
         label = "choose a text with `when`"
     elif not isinstance(form, str) and form[0] == "List":
-        label = "make a Text of it first: `join([… for x in xs], \", \")`"
+        label = 'make a Text of it first: `join([… for x in xs], ", ")`'
     body.report("TB4008", f"`{show(form)}` cannot be written into text", node.span, label)
     return typed.code
 

@@ -7,8 +7,13 @@ until something tells it.
 
 from __future__ import annotations
 
-from ..air.types import ORDERED_TYPES, TypeForm
+from typing import TYPE_CHECKING
+
+from ..air.types import ORDERED_TYPES
 from ..air.types import show as show_form
+
+if TYPE_CHECKING:
+    from ..air.types import TypeForm
 
 UNKNOWN = "?"
 BOTTOM = "!"
@@ -61,7 +66,7 @@ def is_ordered(form: TypeForm) -> bool:
 def alike(actual: TypeForm, wanted: TypeForm) -> bool:
     """Whether two forms are the same where both are known."""
     while True:
-        if actual == wanted or UNKNOWN in (actual, wanted) or actual == BOTTOM:
+        if actual in (wanted, BOTTOM) or UNKNOWN in (actual, wanted):
             return True
         if isinstance(actual, str) or isinstance(wanted, str) or actual[0] != wanted[0]:
             return False

@@ -227,15 +227,14 @@ LOOK_ALIKES: dict[str, str] = {
 #: letters of other scripts → the ASCII letter that they look like
 LETTERS: dict[str, str] = {
     # Cyrillic
-    "а": "a", "А": "A", "В": "B", "с": "c", "С": "C", "ԁ": "d", "е": "e", "Е": "E", "һ": "h", "Н": "H", "і": "i", "І": "I",
-    "ј": "j", "Ј": "J", "К": "K", "к": "k", "ӏ": "l", "М": "M", "м": "m", "о": "o", "О": "O", "р": "p", "Р": "P", "ԛ": "q",
-    "ѕ": "s", "Ѕ": "S", "Т": "T", "т": "t", "у": "y", "У": "Y", "ѵ": "v", "ԝ": "w", "х": "x", "Х": "X", "З": "Z",
+    **dict(zip("АВСЕНІЈКМОРЅТУХЗ", "ABCEHIJKMOPSTYXZ", strict=True)),
+    **dict(zip("асԁеһіјкӏморԛѕтуѵԝх", "acdehijklmopqstyvwx", strict=True)),
     # Greek
-    "Α": "A", "α": "a", "Β": "B", "Ε": "E", "Ζ": "Z", "Η": "H", "Ι": "I", "ι": "i", "Κ": "K", "κ": "k", "Μ": "M", "Ν": "N",
-    "ν": "v", "Ο": "O", "ο": "o", "Ρ": "P", "ρ": "p", "Τ": "T", "τ": "t", "Υ": "Y", "υ": "u", "Χ": "X", "χ": "x",
+    **dict(zip("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "ABEZHIKMNOPTYX", strict=True)),
+    **dict(zip("αικνορτυχ", "aikvoptux", strict=True)),
     # full width
     **{chr(code + 0xFEE0): chr(code) for code in range(0x21, 0x7F) if chr(code).isalnum()},
-}  # fmt: skip
+}
 
 #: names longer than this are not compared
 LONGEST_COMPARED = 64

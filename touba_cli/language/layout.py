@@ -72,13 +72,12 @@ class _Layout:
         first_of_line = 0  # how many brackets were open where this line of the file began
         swallowed = False  # a token of this line of the file took its rest by mistake
         flawed = False
-        fresh = True
         for at, token in enumerate(tokens):
             kind = token.kind
             if kind == "comment":
                 continue
             if kind == "doc":
-                if current and not fresh:
+                if current:
                     self._lost_doc(token)
                 else:
                     doc.append(token)
@@ -88,7 +87,6 @@ class _Layout:
                     del open_brackets[first_of_line:]
                     swallowed = False
                 if open_brackets and kind == "newline":
-                    fresh = True
                     first_of_line = len(open_brackets)
                     if not self._goes_on(tokens, at, current):
                         self._unclosed(open_brackets[-1], current)
@@ -104,12 +102,10 @@ class _Layout:
                 open_brackets.clear()
                 first_of_line = 0
                 flawed = False
-                fresh = True
                 if kind == "end":
                     for lost in doc[:1]:
                         self._lost_doc(lost)
                 continue
-            fresh = False
             if token.start in cuts:
                 swallowed = True
             if kind in _PAIRS:
@@ -142,9 +138,7 @@ class _Layout:
         return True
 
     def _unclosed(self, opener: Token, current: list[Token]) -> None:
-        self._report(
-            "TB2004", f"`{opener.text}` is not closed", current, opener, f"it needs a `{_PAIRS[opener.kind]}`"
-        )
+        self._report("TB2004", f"`{opener.text}` is not closed", current, opener, f"it needs a `{_PAIRS[opener.kind]}`")
 
     def _goes_on(self, tokens: list[Token], at: int, current: list[Token]) -> bool:
         """Whether what follows a line end inside a bracket can belong to the bracket.
@@ -226,7 +220,7 @@ class _Layout:
         self.lines = kept
 
     def _find_level(self, line: Line, levels: list[list[int]], quiet: bool) -> None:
-        """Close the levels that a line ends; a column that no level has counts as the level that it comes nearest to."""
+        """Close the levels that a line ends; a column that no level has counts as the one that it comes nearest to."""
         column = line.column
         while len(levels) > 1 and column not in levels[-1] and column <= max(levels[-2]):
             levels.pop()

@@ -8,6 +8,7 @@ reported for a line; lines with problems are remembered, so that the parser adds
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from ..limits import SOURCE_BYTES
 from .diagnostics import Fix, Problems, Related
@@ -58,8 +59,8 @@ def tokenize(source: Source, problems: Problems) -> Lexed:
 class Lexed:
     """The tokens of a file, and what the layout must know about them.
 
-    ``spoiled``: numbers of the lines in which something was reported. ``tab_indented``: columns mean nothing, because there
-    are tabs among them. ``cuts``: offsets of tokens that swallowed the rest of their line by mistake.
+    ``spoiled``: numbers of the lines in which something was reported. ``tab_indented``: columns mean nothing, because
+    there are tabs among them. ``cuts``: offsets of tokens that swallowed the rest of their line by mistake.
     """
 
     __slots__ = ("cuts", "spoiled", "tab_indented", "tokens")
@@ -92,8 +93,10 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 
-_GOOD_SIGNS = frozenset("( ) [ ] { } , . : + - * / < <= > >= =".split())
-_NUMBER = re.compile(r"(?:0|[1-9][0-9]*)(?:_[0-9]+)*(?P<point>\.[0-9]+(?:_[0-9]+)*)?(?P<exponent>e[+-]?[0-9]+)?(?P<float>f)?")
+_GOOD_SIGNS = frozenset(["(", ")", "[", "]", "{", "}", ",", ".", ":", "+", "-", "*", "/", "<", "<=", ">", ">=", "="])
+_NUMBER = re.compile(
+    r"(?:0|[1-9][0-9]*)(?:_[0-9]+)*(?P<point>\.[0-9]+(?:_[0-9]+)*)?(?P<exponent>e[+-]?[0-9]+)?(?P<float>f)?"
+)
 _LETTERS_RUN = re.compile(r"[A-Za-z0-9_\u0080-\U0010ffff]+")
 _STRANGE_RUN = re.compile(r"[^\x00-\x7f]+")
 
@@ -112,6 +115,8 @@ class Lexer:
         self._tab_count = 0
         self._names: set[str] = set()
         self._no_comment_end = False
+        self._holding = False
+        self._held: Callable[[], None] | None = None
         self._texts = TextReader(self)
 
     # --- reporting -----------------------------------------------------------------------------------------------
@@ -121,6 +126,10 @@ class Lexer:
         fix: str | None = None, related: tuple[Related, ...] = (),
     ) -> None:  # fmt: skip
         """Add a problem, unless its line has one. ``fix`` replaces the place itself."""
+        if self._holding:
+            if self._held is None:
+                self._held = lambda: self.report(code, title, start, end, label, help=help, fix=fix, related=related)
+            return
         number = self.source.position(start)[0]
         if number in self.spoiled:
             return
@@ -130,6 +139,17 @@ class Lexer:
             code, title, self.source, span, label, help=help, related=related,
             fix=None if fix is None else Fix(span, fix),
         )  # fmt: skip
+
+    def hold(self) -> None:
+        """Keep the next problem back: whether it is the cause is known at the end of the interpolation."""
+        self._holding = True
+        self._held = None
+
+    def release(self, *, keep: bool) -> None:
+        """Report what was kept back, or drop it."""
+        self._holding = False
+        if keep and self._held is not None:
+            self._held()
 
     def check_characters(self) -> None:
         """Report what may stand nowhere in a file, the first of every line."""
@@ -160,8 +180,8 @@ class Lexer:
     def read(self, tokens: list[Token], at: int, limit: int, *, nested: bool, depth: int = 0) -> int:
         """Append the tokens from ``at`` on and return the offset behind the last one.
 
-        With ``nested`` it reads an interpolation: up to its closing brace (which becomes no token), and the result is -1
-        where the line ends first. ``depth`` counts the interpolations around it.
+        With ``nested`` it reads an interpolation: up to its closing brace (which becomes no token), and the result is
+        -1 where the line ends first. ``depth`` counts the interpolations around it.
         """
         text = self.text
         find = _TOKEN.match
@@ -235,7 +255,8 @@ class Lexer:
             wanted = capital_name(word) if kind == "capital" else small_name(word)
             self.report(
                 "TB1010", f"`{word}` is not written as names are", start, end,
-                f"write `{wanted}`" if wanted else "", help="values are written `like_this`, types and declarations `LikeThis`",
+                f"write `{wanted}`" if wanted else "",
+                help="values are written `like_this`, types and declarations `LikeThis`",
             )  # fmt: skip
         return Token(kind, word, start, end)
 
@@ -265,9 +286,7 @@ class Lexer:
                 if match["point"]:
                     return Token("decimal", raw, start, end, digits)
                 if self.text[end : end + 1] == "." and not self.text[end + 1 : end + 2].isalpha():
-                    self.report(
-                        "TB1007", f"`{raw}.` is not a number", start, end + 1, f"write `{raw}.0` or `{raw}`"
-                    )
+                    self.report("TB1007", f"`{raw}.` is not a number", start, end + 1, f"write `{raw}.0` or `{raw}`")
                 return Token("int", raw, start, end, digits)
         self.report("TB1007", f"`{raw[:40]}` is not a number", start, end, _number_label(raw))
         return Token("bad", raw, start, end)
@@ -290,7 +309,9 @@ class Lexer:
         if sign == ".":  # `.5`
             number = _TOKEN.match(text, end, limit)
             stop = number.end() if number else end
-            self.report("TB1007", f"`{text[start:stop][:40]}` is not a number", start, stop, "write `0` before the point")
+            self.report(
+                "TB1007", f"`{text[start:stop][:40]}` is not a number", start, stop, "write `0` before the point"
+            )
             tokens.append(Token("bad", text[start:stop], start, stop))
             return stop
         tokens.append(Token(sign, sign, start, end))
@@ -317,7 +338,9 @@ class Lexer:
                 return start + 1
             return min(line_end + 1, limit)  # the next line goes on, as was meant
         if character in BLANKS:
-            self._strange(start, start + 1, f"a {BLANKS[character]}", "use a space" if character < "\u2060" else "", " ")
+            self._strange(
+                start, start + 1, f"a {BLANKS[character]}", "use a space" if character < "\u2060" else "", " "
+            )
             return start + 1
         meant = LOOK_ALIKES.get(character)
         if meant is not None:
@@ -333,7 +356,12 @@ class Lexer:
     def _strange(self, start: int, end: int, what: str, label: str, fix: str | None = None) -> None:
         character = self.text[start]
         self.report(
-            "TB1003", f"{what} ({code_point(character)}) is only allowed in texts and comments", start, end, label, fix=fix
+            "TB1003",
+            f"{what} ({code_point(character)}) is only allowed in texts and comments",
+            start,
+            end,
+            label,
+            fix=fix,
         )
 
     def _strange_letters(self, tokens: list[Token], start: int, limit: int) -> int:
@@ -363,37 +391,37 @@ class Lexer:
         else:
             label = "names have the letters a to z"
             fix = None
-        number = self.source.position(start)[0]
-        if number not in self.spoiled and word not in self._names:
+        if word not in self._names:
             self._names.add(word)
-            self._strange_name(start, begin, end, character, label, fix)
+            shown = f"`{character}`" if character.isprintable() else "a character"
+            title = f"{shown} ({code_point(character)}) is only allowed in texts and comments"
+            self.report("TB1003", title, begin, end, label, fix=fix)
         kind = "capital" if plain[:1].isupper() else "word"
         tokens.append(Token(kind, plain, begin, end))
         return end
-
-    def _strange_name(self, start: int, begin: int, end: int, character: str, label: str, fix: str | None) -> None:
-        shown = character if character.isprintable() else "a character"
-        title = f"`{shown}` ({code_point(character)}) is only allowed in texts and comments"
-        number = self.source.position(start)[0]
-        self.spoiled.add(number)
-        self.problems.add(
-            "TB1003", title, self.source, Span(begin, end), label,
-            fix=None if fix is None else Fix(Span(begin, end), fix),
-        )  # fmt: skip
 
     def _foreign_quote(self, tokens: list[Token], quote: str, start: int, limit: int) -> int:
         """`'text'` and texts in curly quotes: read to the closing quote, else to the end of the line."""
         line_end = self.line_end(start, limit)
         closing = {"'": "'"}.get(quote)
         end = start + 1
-        while end < line_end and not (self.text[end] == closing if closing else self.text[end] in QUOTES or self.text[end] == '"'):
+        while end < line_end and not (
+            self.text[end] == closing if closing else self.text[end] in QUOTES or self.text[end] == '"'
+        ):
             end += 1
         body = self.text[start + 1 : end]
         closed = end < line_end
         end = end + 1 if closed else line_end
         fix = f'"{body}"' if closed and not set(body) & set('"\\{') else None
         if quote == "'":
-            self.report("TB2008", "a text has double quotes", start, end, f"write {fix}" if fix and len(fix) < 60 else "write `\"…\"`", fix=fix)
+            self.report(
+                "TB2008",
+                "a text has double quotes",
+                start,
+                end,
+                f"write {fix}" if fix and len(fix) < 60 else 'write `"…"`',
+                fix=fix,
+            )
         else:
             self.report(
                 "TB1003", f"`{quote}` ({code_point(quote)}) is only allowed in texts and comments", start,
@@ -446,7 +474,7 @@ def _number_label(raw: str) -> str:
         return "a number has one point"
     if re.fullmatch(r"[0-9_]+[a-z]+", raw):
         digits = raw.rstrip("abcdefghijklmnopqrstuvwxyz")
-        return f"put a space behind the digits: `{digits[:40]} {raw[len(digits):][:40]}`"
+        return f"put a space behind the digits: `{digits[:40]} {raw[len(digits) :][:40]}`"
     return "numbers are written `42`, `1_000`, `12.50` or `1e-3f`"
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..air.types import TypeForm
 from ..codec import INT_HIGH, INT_LOW
 from ..values.numbers import Misspelt, decimal_text, float_text, read_decimal, read_float
 from ..values.times import (
@@ -18,6 +17,9 @@ from ..values.times import (
     read_duration,
 )
 from . import tree
+
+if TYPE_CHECKING:
+    from ..air.types import TypeForm
 
 #: whole numbers beyond ± this are text in AIR
 SAFE_INTEGER = 2**53 - 1

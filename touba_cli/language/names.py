@@ -29,6 +29,10 @@ BUILT_IN_TYPE_NAMES: tuple[str, ...] = (
 TAKEN_NAMES = frozenset((*BUILT_IN_TYPE_NAMES, "List", "Map", "Optional")) - {"Problem"}
 
 
+#: the module of the built-in declarations, such as `type:touba/Problem`
+OWN_MODULE = "touba"
+
+
 @dataclass(eq=False, slots=True)
 class Declared:
     """A declaration of a module: ``kind`` is record, alias, choice, function, tool, skill or strategy."""
@@ -76,8 +80,8 @@ class Unit:
     source: Source
     module: tree.Module
     problems: Problems
-    #: whether the parser found something wrong, so that names may look unused which are not
-    broken: bool
+    #: lines in which the parser found something wrong
+    broken: frozenset[int]
     declared: dict[str, Declared] = field(default_factory=dict)
     imported: dict[str, Imported] = field(default_factory=dict)
     prefixes: dict[str, Prefix] = field(default_factory=dict)
@@ -157,9 +161,8 @@ class Unit:
         if nearest is None and 0 < len(candidates) <= 8:
             help_text = "known here: " + ", ".join(f"`{each}`" for each in candidates)
         label = f"did you mean `{nearest}`?" if nearest else ""
-        self.problems.add(
-            code, title, self.source, span, label, help=help_text, candidates=(nearest,) if nearest else tuple(candidates)
-        )
+        shown = (nearest,) if nearest else tuple(candidates)
+        self.problems.add(code, title, self.source, span, label, help=help_text, candidates=shown)
 
 
 def _fits(declared: Declared, wanted: str) -> bool:
@@ -177,7 +180,8 @@ class Program:
     """All modules of a program; ``units`` in the order in which they were found, the entry first."""
 
     units: list[Unit]
-    digests: dict[str, bytes]
+    #: path → bytes, of every file that was read
+    sources: dict[str, bytes]
 
 
 def load_program(sources: Sources, entry: str, problems: Problems) -> Program:
@@ -215,13 +219,15 @@ class _Loader:
 
     def _read(self, path: str, name: str | None) -> Unit | None:
         data = self.sources.read(path)
-        self.program.digests[path] = data
+        self.program.sources[path] = data
         before = len(self.problems.found)
         source = read_source(path, data, self.problems)
         if source is None:
             return None
         module = parse_module(source, self.problems)
-        broken = any(each.severity == "error" for each in self.problems.found[before:])
+        broken = frozenset(
+            source.position(each.span.start)[0] for each in self.problems.found[before:] if each.severity == "error"
+        )
         stem = path.rpartition("/")[2].removesuffix(".tb")
         unit = Unit(name or module.name or stem, path, source, module, self.problems, broken)
         self.program.units.append(unit)
@@ -267,6 +273,7 @@ class _Loader:
                 f"write `{name}`",
                 related=(Related(span, "imported here", unit.source),),
             )
+            return None
         return found
 
     def _bind(self, unit: Unit) -> None:
@@ -331,6 +338,14 @@ class _Loader:
 
 def declare(unit: Unit) -> None:
     """Enter the declarations of a module into its one name space."""
+    if unit.name == OWN_MODULE:
+        unit.problems.add(
+            "TB3008",
+            f"the module `{OWN_MODULE}` is Touba's own",
+            unit.source,
+            unit.module.name_span,
+            "choose another name",
+        )
     for node in unit.module.declarations:
         name = node.name.text
         kind = _kind(node)
@@ -367,7 +382,8 @@ def report_unused_imports(unit: Unit) -> None:
             words = node.alias.text if node.alias is not None else node.module
             prefix = unit.prefixes.get(words)
             if prefix is not None and prefix.node is node and prefix.unit is not None and words not in unit.used:
-                _report_unused(unit, [node.alias.span if node.alias else _path_span(node)], [words], _without(unit, node))
+                span = node.alias.span if node.alias is not None else _path_span(node)
+                _report_unused(unit, [span], [words], _without(unit, node))
             continue
         unused = [word for word in node.names if _is_unused(unit, word)]
         if not unused:
@@ -382,9 +398,7 @@ def report_unused_imports(unit: Unit) -> None:
 
 def _is_unused(unit: Unit, word: tree.Name) -> bool:
     imported = unit.imported.get(word.text)
-    return (
-        imported is not None and imported.word is word and imported.target is not None and word.text not in unit.used
-    )
+    return imported is not None and imported.word is word and imported.target is not None and word.text not in unit.used
 
 
 def _report_unused(unit: Unit, spans: list[tree.Span], names: list[str], fix: Fix) -> None:

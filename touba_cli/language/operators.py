@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..air.operations import BUILT_INS, ROUNDING_MODES, SPELLINGS, Operation
-from ..air.types import TypeForm, thaw
+from ..air.types import thaw
 from ..errors import CODES
 from . import tree
 from .body import Body, rule, wants_hint
@@ -16,13 +16,18 @@ from .hints import near
 from .literals import OutOfRange, as_decimal, literal
 from .scope import Typed, unknown
 
+if TYPE_CHECKING:
+    from ..air.types import TypeForm
+
+Rows: TypeAlias = tuple[Operation, ...]
+
 _ORDERED = frozenset(("<", "<=", ">", ">="))
 _ORDER_NAMES = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
 
 # --- choosing a row ---------------------------------------------------------------------------------------------------
 
 
-def _choose(body: Body, rows: tuple[Operation, ...], forms: list[TypeForm]) -> tuple[Operation, list[TypeForm], TypeForm] | None:
+def _choose(body: Body, rows: Rows, forms: list[TypeForm]) -> tuple[Operation, list[TypeForm], TypeForm] | None:
     """The first row that takes operands of these types, with the types it takes them as and what it gives."""
     for row in rows:
         if len(row.takes) != len(forms):
@@ -49,9 +54,7 @@ def _operand(body: Body, node: tree.Expr, typed: Typed, wanted: TypeForm) -> lis
     return as_decimal(typed.code) if fit(typed.form, wanted) == WIDEN else typed.code
 
 
-def _apply(
-    body: Body, rows: tuple[Operation, ...], nodes: list[tree.Expr], operands: list[Typed]
-) -> tuple[Typed, Operation] | None:
+def _apply(body: Body, rows: Rows, nodes: list[tree.Expr], operands: list[Typed]) -> tuple[Typed, Operation] | None:
     found = _choose(body, rows, [each.form for each in operands])
     if found is None:
         return None
@@ -65,7 +68,7 @@ def _is_unknown(operands: list[Typed]) -> bool:
 
 
 def _refuse(
-    body: Body, spelling: str, span: tree.Span, nodes: list[tree.Expr], operands: list[Typed], rows: tuple[Operation, ...]
+    body: Body, spelling: str, span: tree.Span, nodes: list[tree.Expr], operands: list[Typed], rows: Rows
 ) -> Typed:
     """Report operands that no row takes."""
     for node, typed in zip(nodes, operands, strict=True):
@@ -93,7 +96,7 @@ def _listed(forms: list[TypeForm]) -> str:
     return shown[0] if len(shown) == 1 else ", ".join(shown[:-1]) + " and " + shown[-1]
 
 
-def _signatures(spelling: str, rows: tuple[Operation, ...]) -> str:
+def _signatures(spelling: str, rows: Rows) -> str:
     """What the rows of a spelling take, for the help of a problem."""
     shown = dict.fromkeys(
         f"{show(row.takes[0])} {spelling} {show(row.takes[1])}"
@@ -198,11 +201,15 @@ def _equality(body: Body, node: tree.Comparison) -> Typed:
     if refuse_none(body, node):
         body.elaborate(node.left)
         return Typed("Bool", ["bool", False])
-    tested = variant_test(body, node)
-    if tested is not None:
-        return tested
-    left, right = _sides(body, node)
     nothing = Typed("Bool", ["bool", False])
+    if wants_hint(body, node.left):
+        left, right = _sides(body, node)
+    else:
+        left = body.elaborate(node.left)
+        tested = variant_test(body, node, left)
+        if tested is not None:
+            return tested
+        right = body.elaborate(node.right, None if mentions(left.form, UNKNOWN) else left.form)
     if _is_unknown([left, right]):
         return nothing
     if is_optional(left.form) != is_optional(right.form):
@@ -347,7 +354,7 @@ def _built_in(body: Body, node: tree.BuiltIn, hint: TypeForm | None) -> Typed:
     return typed
 
 
-def _arguments(body: Body, node: tree.BuiltIn, rows: tuple[Operation, ...], hint: TypeForm | None) -> list[Typed]:
+def _arguments(body: Body, node: tree.BuiltIn, rows: Rows, hint: TypeForm | None) -> list[Typed]:
     """The operands; `[]` and its like take their type from the others, or from what is expected of the result."""
     binding = Binding()
     row = rows[0]
@@ -379,7 +386,7 @@ def _report_unknown(body: Body, node: tree.BuiltIn) -> None:
     )  # fmt: skip
 
 
-def _refuse_call(body: Body, node: tree.BuiltIn, rows: tuple[Operation, ...], operands: list[Typed]) -> Typed:
+def _refuse_call(body: Body, node: tree.BuiltIn, rows: Rows, operands: list[Typed]) -> Typed:
     name = node.name.text
     if name == "text" and operands[0].form == "Text":
         body.report("TB4002", "this is a Text already", node.span, "remove `text(…)`")
@@ -389,16 +396,15 @@ def _refuse_call(body: Body, node: tree.BuiltIn, rows: tuple[Operation, ...], op
             body.unopened(typed.form, argument)
             return unknown()
     forms = [each.form for each in operands]
-    body.report(
-        "TB4002", f"`{name}` does not take {_listed(forms)}", node.name.span, help=_signatures(name, rows)
-    )
+    body.report("TB4002", f"`{name}` does not take {_listed(forms)}", node.name.span, help=_signatures(name, rows))
     return unknown()
 
 
 def _is_mode(body: Body, node: tree.Expr) -> bool:
     if isinstance(node, tree.Literal) and node.value in ROUNDING_MODES:
         return True
-    nearest = near(node.value, ROUNDING_MODES) if isinstance(node, tree.Literal) and isinstance(node.value, str) else None
+    written = node.value if isinstance(node, tree.Literal) else None
+    nearest = near(written, ROUNDING_MODES) if isinstance(written, str) else None
     body.report(
         "TB4003", "the mode of `round` is one of its literals", node.span,
         f"did you mean `{nearest}`?" if nearest else "",

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from ..air.types import TypeForm
 from . import tree
 from .diagnostics import Problems, Related
 from .forms import UNKNOWN
 from .hints import near
 from .source import Source
+
+if TYPE_CHECKING:
+    from ..air.types import TypeForm
 
 
 @dataclass(eq=False, slots=True)
@@ -66,7 +68,6 @@ class Scopes:
 
     source: Source
     problems: Problems
-    broken: bool
     slots: list[tuple[str, TypeForm]] = field(default_factory=list)
     blocks: list[dict[str, Symbol]] = field(default_factory=lambda: [{}])
     facts: Facts = NO_FACTS
@@ -139,13 +140,9 @@ class Scopes:
         self._report_unused(self.blocks[0])
 
     def _report_unused(self, block: dict[str, Symbol]) -> None:
-        if self.broken:
-            return
         for symbol in block.values():
             if symbol.kind in ("let", "var") and not symbol.used and not symbol.name.startswith("_"):
                 self.problems.add(
                     "TB8001", f"`{symbol.name}` is never used", self.source, symbol.span,
                     f"use it, or call it `_{symbol.name}`" if symbol.kind == "let" else "use it or remove it",
                 )  # fmt: skip
-
-

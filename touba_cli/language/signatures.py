@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from ..air.types import TypeForm
 from . import tree
 from .diagnostics import Related
 from .names import Declared, Program, Unit, report_duplicates
 from .types import FieldType, Types
+
+if TYPE_CHECKING:
+    from ..air.types import TypeForm
 
 
 @dataclass(frozen=True, slots=True)

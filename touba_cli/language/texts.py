@@ -1,7 +1,7 @@
 """Texts with escapes and interpolations, and text blocks.
 
-A `"…"` ends on its line. The margin of a `\"\"\"` block is the column of its closing quotes; the line ends inside are line
-feeds, whatever the file uses. An interpolation ends on the line where it began.
+A `"…"` ends on its line. The margin of a `\"\"\"` block is the column of its closing quotes; the line ends inside are
+line feeds, whatever the file uses. An interpolation ends on the line where it began.
 """
 
 from __future__ import annotations
@@ -106,14 +106,18 @@ class TextReader:
             parts.append("{")
             return brace + 1
         inner: list[Token] = []
+        if not depth:
+            lexer.hold()
         after = lexer.read(inner, brace + 1, stop, nested=True, depth=depth + 1)
+        if not depth:
+            lexer.release(keep=after >= 0)
         if after < 0:
             return -1
         if not inner:
             lexer.report(
                 "TB1009", "an interpolation is empty", brace, after, "put a value inside, or write `\\{` for a brace"
             )
-        inner.append(Token("end", "", after - 1, after - 1))
+        inner.append(Token("end", "}", after - 1, after - 1))
         parts.append(inner)
         return after
 
@@ -145,7 +149,9 @@ class TextReader:
             label = "write `\\\\` for a backslash"
         shown = letter if letter.isprintable() else ""
         end = at + 1 + len(letter)
-        self._lexer.report("TB1006", f"`\\{shown}` is not an escape", at, end, label, help=f"escapes are {LEGAL_ESCAPES}")
+        self._lexer.report(
+            "TB1006", f"`\\{shown}` is not an escape", at, end, label, help=f"escapes are {LEGAL_ESCAPES}"
+        )
         return end
 
     # --- text blocks ---------------------------------------------------------------------------------------------
@@ -210,16 +216,25 @@ class TextReader:
             if raw:
                 token.value = [text[begin:close]]
             else:
-                self._misplaced("a text block begins on the line after its quotes", start, begin, 'write `"…"` for a text on one line')
+                self._misplaced(
+                    "a text block begins on the line after its quotes",
+                    start,
+                    begin,
+                    'write `"…"` for a text on one line',
+                )
             return token
         if text[begin:first_end].strip(" \r"):
             place = self._lexer.line_end(begin, close)
-            self._misplaced("a text block begins on the line after its quotes", begin, place, "put this on the next line")
+            self._misplaced(
+                "a text block begins on the line after its quotes", begin, place, "put this on the next line"
+            )
             return token
         line_start = text.rfind("\n", begin, close) + 1
         margin = text[line_start:close]
         if margin.strip(" "):
-            self._misplaced("the closing quotes of a text block stand alone on their line", close, end, "put them on the next line")
+            self._misplaced(
+                "the closing quotes of a text block stand alone on their line", close, end, "put them on the next line"
+            )
             return token
         content = first_end + 1
         last = line_start - 1

@@ -412,7 +412,21 @@ class Attempt(Node):
 
 
 Statement: TypeAlias = (
-    Let | Set | Give | CallLine | Show | Require | Stop | Fail | If | When | ForEach | Repeat | Break | Continue | Attempt
+    Let
+    | Set
+    | Give
+    | CallLine
+    | Show
+    | Require
+    | Stop
+    | Fail
+    | If
+    | When
+    | ForEach
+    | Repeat
+    | Break
+    | Continue
+    | Attempt
 )
 
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..air.types import BUILT_IN_TYPES, GENERIC_TYPES, PLAIN_TYPES, PROBLEM, TypeForm, freeze, thaw
+from ..air.types import BUILT_IN_TYPES, GENERIC_TYPES, PLAIN_TYPES, PROBLEM, freeze, thaw
 from . import tree
 from .circles import circles
 from .constraints import constraint_forms
 from .diagnostics import Problems, Related
 from .forms import UNKNOWN, inner, is_optional
 from .names import Declared, Program, Unit, report_duplicates
+
+if TYPE_CHECKING:
+    from ..air.types import TypeForm
 
 #: how deep types may be nested, aliases followed; no value is deeper than 100
 TYPE_DEPTH = 32
@@ -102,6 +105,8 @@ class Types:
                 "TB9006", f"the type is nested deeper than {TYPE_DEPTH} levels", unit.source, node.span,
                 "declare a record for a part of it",
             )  # fmt: skip
+            return UNKNOWN
+        if isinstance(node, tree.UnknownType):
             return UNKNOWN
         if isinstance(node, tree.NamedType):
             return self._named(unit, node)
@@ -217,8 +222,10 @@ class Types:
         node = declared.node
         assert isinstance(node, tree.AliasDecl)
         part: tree.Type = node.type
-        while not isinstance(part, tree.NamedType):
+        while isinstance(part, (tree.GenericType, tree.ConstrainedType)):
             part = part.of
+        if isinstance(part, tree.UnknownType):
+            return []
         found: Declared | None = None
         if not part.path:
             found = declared.unit.known(part.name.text)
@@ -272,6 +279,15 @@ class Types:
                         "TB3002", f"two fields are called `{first.wire or first.name.text}` in JSON", unit.source,
                         node.name.span, "give it another wire name", related=(Related(first.name.span, "the first"),),
                     )  # fmt: skip
+        for node in nodes:
+            if node.wire == "":
+                self.problems.add(
+                    "TB3002",
+                    "a name in JSON has a character at least",
+                    unit.source,
+                    node.name.span,
+                    "write a name after `named`, or remove it",
+                )
         return [self.field(unit, node) for node in nodes]
 
     # --- finite values ----------------------------------------------------------------------------------------------
@@ -303,9 +319,8 @@ class Types:
             if ref in finite:
                 continue
             finite.add(ref)
-            fresh.extend(
-                user for user in waiting.get(ref, ()) if user not in finite and any(way <= finite for way in needs[user])
-            )
+            users = waiting.get(ref, ())
+            fresh.extend(user for user in users if user not in finite and any(way <= finite for way in needs[user]))
         return set(names) - finite
 
     def _alternatives(self, ref: str) -> list[set[str]]:
@@ -345,5 +360,3 @@ def _documented(entry: dict[str, Any], doc: str | None) -> dict[str, Any]:
     if doc is not None:
         entry["doc"] = doc
     return entry
-
-

@@ -1,15 +1,39 @@
 """The words of the language, each table once.
 
-A *hard* word never names a value. Every other word is a word only at its place: at the beginning of a line in the kind of
-block that knows it, or in its place within a clause. The parser's first-word tables have exactly these keys.
+A *hard* word never names a value. Every other word is a word only at its place: at the beginning of a line in the kind
+of block that knows it, or in its place within a clause. The parser's first-word tables have exactly these keys.
 """
 
 from __future__ import annotations
 
 #: never the name of a value
 HARD_WORDS: frozenset[str] = frozenset(
-    "and or not is in if else for with div mod true false none present absent otherwise date datetime "
-    "call ask parallel human raw".split()
+    [
+        "and",
+        "or",
+        "not",
+        "is",
+        "in",
+        "if",
+        "else",
+        "for",
+        "with",
+        "div",
+        "mod",
+        "true",
+        "false",
+        "none",
+        "present",
+        "absent",
+        "otherwise",
+        "date",
+        "datetime",
+        "call",
+        "ask",
+        "parallel",
+        "human",
+        "raw",
+    ]
 )
 
 #: first words of lines outside every declaration

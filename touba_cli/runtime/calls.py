@@ -10,12 +10,12 @@ from __future__ import annotations
 import errno
 import os
 import select
-import signal
 
 from ..codec import encode, key_digest
 from ..documents import read_document
 from ..errors import ToubaFailure
 from ..limits import ERROR_MESSAGE_CHARACTERS, HANDLER_GRACE_MS, LINGER_MS
+from . import signals
 from .machine import Settled
 
 TYPE_CHECKING = False
@@ -181,7 +181,7 @@ class HandlerCall:
                 self._finish()  # it has answered: what it stated counts
                 return
             self._failure = (code, message)
-            self._child.signal_group(signal.SIGTERM)
+            self._child.signal_group(signals.SIGTERM)
             self._kill_at = now + HANDLER_GRACE_MS / 1000
         if at_once:
             self._kill_at = now
@@ -218,7 +218,7 @@ class HandlerCall:
         elif self._failure is None:
             limit = self._handler.max_response_bytes
             self._failure = ("ToolResponseTooLarge", f"the handler of {self.need.ref} answered more than {limit} bytes")
-            child.signal_group(signal.SIGKILL)
+            child.signal_group(signals.SIGKILL)
             self._kill_at = 0.0
         return True
 

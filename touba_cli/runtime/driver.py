@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import os
 import select
-import signal
 import time
 
 from ..errors import ToubaFailure
 from ..limits import SLICE_STEPS
 from ..project.files import cause
+from . import signals
 from .calls import HandlerCall, build_request
 from .events import TraceLog
 from .machine import Settled
+from .orphans import adopt_orphans, end_orphans
 from .spawn import Spawner
 
 TYPE_CHECKING = False
@@ -51,9 +52,9 @@ class Interrupts:
         os.set_blocking(self._wake_read, False)
         os.set_blocking(self._wake_write, False)
         # Python restarts an interrupted poll; a byte in this pipe makes it return.
-        signal.set_wakeup_fd(self._wake_write, warn_on_full_buffer=False)
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, self._on_signal)
+        signals.set_wakeup_fd(self._wake_write, warn_on_full_buffer=False)
+        for number in (signals.SIGTERM, signals.SIGINT):
+            signals.signal(number, self._on_signal)
 
     def _on_signal(self, number: int, frame: object) -> None:
         self.requests += 1
@@ -185,6 +186,7 @@ class Driver:
             self._end_calls("ToolExited", "the run ended", at_once=True)
             if self._spawner is not None:
                 self._spawner.close()
+                end_orphans()
         used = self._machine.usage
         usage = {"steps": used.steps, "external_calls": used.external_calls}
         identity = self._identity
@@ -251,6 +253,7 @@ class Driver:
                 ),
             )
             return
+        first = self._spawner is None
         try:
             if self._spawner is None:
                 self._spawner = Spawner()
@@ -260,6 +263,8 @@ class Driver:
             self._machine.settle(need.occurrence, Settled.failed("HandlerNotStarted", message))
             return
         self._calls.append(HandlerCall(need, handler, child, request, timeout_ms, now, self._host.stderr))
+        if first:
+            adopt_orphans()
 
     def _wait(self) -> None:
         """Until a handler has answered. Raises as `_look` does."""

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import errno
 import os
-import signal
 import time
 
 from ..limits import REAP_MS
+from . import signals
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ _BUSY_PAUSE = 0.05
 _waitid = getattr(os, "waitid", None)
 
 #: signals that a handler gets with their default meaning, whatever the runtime made of them
-_DEFAULT_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGPIPE, signal.SIGCHLD)
+_DEFAULT_SIGNALS = (signals.SIGINT, signals.SIGTERM, signals.SIGPIPE, signals.SIGCHLD)
 
 
 def handler_environment(root: str, granted: tuple[str, ...]) -> dict[str, str]:
@@ -61,6 +61,7 @@ class Spawner:
                 break
             self._held.append(descriptor)
         self._read, self._write = os.pipe()
+        _keep_descriptors_here()
 
     def start(self, argv: list[str], environment: dict[str, str]) -> Child:
         """Start a process.
@@ -99,6 +100,17 @@ class Spawner:
                 os.close(descriptor)
         self._held = []
         self._read = self._write = -1
+
+
+def _keep_descriptors_here() -> None:
+    """Whatever this process was itself handed beyond the standard streams is not for handlers."""
+    for name in os.listdir("/dev/fd"):
+        descriptor = int(name)
+        if descriptor > 2:
+            try:
+                os.set_inheritable(descriptor, False)
+            except OSError:
+                continue  # the listing's own descriptor, closed by now
 
 
 def _spawn(argv: list[str], environment: dict[str, str], actions: list[Any]) -> int:
@@ -158,7 +170,7 @@ class Child:
             if pid == 0:
                 return False
             self.status = os.waitstatus_to_exitcode(status)
-            self.signal_group(signal.SIGKILL)  # now or never: the number may soon be another's
+            self.signal_group(signals.SIGKILL)  # now or never: the number may soon be another's
             self._collected = True
             return True
         found = _waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
@@ -178,7 +190,7 @@ class Child:
 
     def collect(self) -> bool:
         """Kill what is left of the group and collect the process. False where it did not end in `REAP_MS`."""
-        self.signal_group(signal.SIGKILL)
+        self.signal_group(signals.SIGKILL)
         until = time.monotonic() + REAP_MS / 1000
         while not self.ended():
             if time.monotonic() > until:
@@ -202,10 +214,7 @@ class Child:
         status = self.status or 0
         if status >= 0:
             return f"exit code {status}"
-        try:
-            return f"signal {signal.Signals(-status).name}"
-        except ValueError:
-            return f"signal {-status}"
+        return f"signal {signals.name_of(-status)}"
 
 
 def _open_exit_fd(pid: int) -> int:

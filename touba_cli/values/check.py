@@ -21,7 +21,7 @@ from .readers import (
     optional_reader,
     record_reader,
 )
-from .writers import write
+from .writers import Writing, write
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -186,8 +186,11 @@ class TypeTable:
     # Value → wire value.
 
     def encode(self, form: TypeForm, value: Value) -> Any:
-        """The strict wire form of a value: dict, list, str, int, float, bool and None."""
-        return write(value, self)
+        """The strict wire form of a value: dict, list, str, int, float, bool and None.
+
+        Raises ToubaFailure (ValueTooLarge) where the names of fields on the wire make it too large.
+        """
+        return write(value, Writing(self))
 
     # Constraints.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ..errors import ToubaFailure
 from .equality import equal, key
 from .model import (
     ABSENT,
@@ -156,7 +155,7 @@ def sorted_text(meter: Meter, a: ListValue) -> ListValue:
     return sorted_list(meter, a)
 
 
-def sort_by(meter: Meter, a: ListValue, path: Any, descending: bool, table: TypeTable | None = None) -> ListValue:
+def sort_by(meter: Meter, a: ListValue, path: Any, descending: bool, table: TypeTable) -> ListValue:
     """The List in the order of what stands at a path of fields; equal elements keep their order, also descending.
 
     Charges 1 for every element and field of the path, and, where Texts stand there, 1 for every 16 of their code
@@ -173,8 +172,6 @@ def sort_by(meter: Meter, a: ListValue, path: Any, descending: bool, table: Type
     if keys and isinstance(keys[0], str):
         meter.charge(sum(map(len, keys)) >> 4)
     elif keys and isinstance(keys[0], ChoiceValue):
-        if table is None:
-            raise ToubaFailure("AirUnsound", "choices are sorted without their types")
         keys = [table.ordinal(item) for item in keys]
     order = sorted(range(len(keys)), key=keys.__getitem__, reverse=descending)
     return ListValue(tuple(map(a.items.__getitem__, order)), a.size, a.depth)

@@ -21,8 +21,9 @@ choice         `ChoiceValue`
 
 All are immutable. Composite values carry ``size`` and ``depth``, computed from their parts when they are built, so a
 limit is checked before anything large comes about and never by walking a value. The size is an upper estimate of the
-bytes of the wire form (but for characters that JSON must escape), counted in constant time for each part: `size_of` has
-the figures, `docs/limits.md` the table.
+bytes of the wire form, counted in constant time for each part: `size_of` has the figures, `docs/limits.md` the table.
+It leaves out what JSON must escape, and what names on the wire are longer than names of fields; `writers.py` counts
+the latter.
 Builders (`make_list` and its like) are the only way to composite values: they refuse what is too large or too deep.
 """
 

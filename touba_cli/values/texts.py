@@ -52,10 +52,10 @@ def replace(meter: Meter, a: str, old: str, new: str) -> str:
     if not old:
         raise ToubaFailure("SeparatorEmpty", "`replace` was given an empty Text to look for")
     count = a.count(old)
-    if not count:
-        return a
     length = len(a) + count * (len(new) - len(old))
     meter.charge(length >> 4)
+    if not count:
+        return a
     # What is left of `a` may be all ASCII though `a` is not: 1 a code point is what the result has at least.
     _check_length(meter, length, not new or new.isascii())
     result = a.replace(old, new)

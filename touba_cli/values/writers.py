@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from .model import ABSENT, ENTRY, ChoiceValue, JsonValue, ListValue, MapValue, Present, RecordValue
+from ..errors import ToubaFailure
+from ..limits import MAX_VALUE_BYTES
+from .model import ABSENT, ENTRY, ChoiceValue, JsonValue, ListValue, MapValue, Present, RecordValue, text_size
 from .numbers import Decimal, decimal_text
 from .times import Date, DateTime, Duration, date_text, datetime_text, duration_text
 
@@ -15,7 +17,25 @@ if TYPE_CHECKING:
     from .model import Value
 
 
-def write(value: Value, table: TypeTable) -> Any:
+class Writing:
+    """One value on its way out. The size of a value knows no names on the wire: what they add is counted here."""
+
+    __slots__ = ("left", "table")
+
+    def __init__(self, table: TypeTable):
+        self.table = table
+        self.left = MAX_VALUE_BYTES
+
+    def take(self, size: int) -> None:
+        """Count bytes that the names on the wire add. Raises ToubaFailure (ValueTooLarge)."""
+        self.left -= size
+        if self.left < 0:
+            raise ToubaFailure(
+                "ValueTooLarge", f"the names of fields on the wire take more than {MAX_VALUE_BYTES} bytes of one value"
+            )
+
+
+def write(value: Value, state: Writing) -> Any:
     """The wire form of a value. A value knows its kind; the table gives the names of fields on the wire."""
     kind = type(value)
     if kind in _AS_IS:
@@ -25,28 +45,29 @@ def write(value: Value, table: TypeTable) -> Any:
         return plain(value)
     if kind is RecordValue:
         if value.type == ENTRY:
-            return {name: write(part, table) for name, part in value.fields.items()}
-        return _write_fields({}, value.fields, table.fields(value.type), table)
+            return {name: write(part, state) for name, part in value.fields.items()}
+        return _write_fields({}, value.fields, state.table.fields(value.type), state)
     if kind is ListValue:
-        return [write(item, table) for item in value.items]
+        return [write(item, state) for item in value.items]
     if kind is MapValue:
-        return {name: write(item, table) for name, item in value.entries.items()}
+        return {name: write(item, state) for name, item in value.entries.items()}
     if kind is Present:
-        return {"present": True, "value": write(value.value, table)}
-    return _write_choice(value, table)
+        return {"present": True, "value": write(value.value, state)}
+    return _write_choice(value, state)
 
 
-def _write_choice(value: ChoiceValue, table: TypeTable) -> Any:
+def _write_choice(value: ChoiceValue, state: Writing) -> Any:
     if not value.fields:
         return value.variant
-    return _write_fields({"choice": value.variant}, value.fields, table.variants(value.type)[value.variant], table)
+    fields = state.table.variants(value.type)[value.variant]
+    return _write_fields({"choice": value.variant}, value.fields, fields, state)
 
 
-def _write_fields(
-    out: dict[str, Any], values: dict[str, Value], fields: list[Field], table: TypeTable
-) -> dict[str, Any]:
+def _write_fields(out: dict[str, Any], values: dict[str, Value], fields: list[Field], state: Writing) -> dict[str, Any]:
     for name, _, wire in fields:
-        out[wire] = write(values[name], table)
+        if wire is not name:
+            state.take(max(text_size(wire) - len(name), 0))
+        out[wire] = write(values[name], state)
     return out
 
 

@@ -19,10 +19,10 @@ import gc
 import signal
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 import orjson
-from pydantic import Field, ValidationError
+from pydantic import AfterValidator, Field, ValidationError
 
 from touba_cli.errors import CODES
 from touba_cli.limits import ENVELOPE_BYTES
@@ -37,13 +37,13 @@ from .results import (
     Message,
     RunResult,
     RunWarning,
-    TraceReference,
     Usage,
     _Frozen,
 )
 
 #: the protocol of the document that each command prints
 PROTOCOLS = {"run": "touba-run-v1", "compile": "touba-compile-v1", "check": "touba-check-v1"}
+TRACE_PROTOCOL = "touba-trace-v1"
 #: how much of a document that cannot be read is kept for diagnosis
 _OUTPUT_KEPT = 2_000
 #: the collector is paused for documents past this: it would look at every object again and again while they are made
@@ -102,6 +102,13 @@ class _Error(_Frozen):
     diagnostics: tuple[Diagnostic, ...] = Field(strict=False)
 
 
+def _check_trace(trace: dict[str, Any]) -> dict[str, Any]:
+    # Its events are not looked at: our own encoder wrote them, and there may be very many.
+    if trace.get("protocol") != TRACE_PROTOCOL or not isinstance(trace.get("events"), list):
+        raise ValueError("not a trace document")
+    return trace
+
+
 class _RunDocument(_Frozen):
     protocol: str
     run_id: str
@@ -115,8 +122,8 @@ class _RunDocument(_Frozen):
     explanation: Explanation | None
     warnings: tuple[RunWarning, ...] = Field(strict=False)
     error: _Error | None
-    trace: dict[str, Any] | None
-    trace_reference: TraceReference | None
+    trace: Annotated[dict[str, Any], AfterValidator(_check_trace)] | None
+    trace_reference: None
     usage: Usage
 
 
@@ -282,8 +289,6 @@ def _failure(
         details.run_id = document.run_id
         details.trace = document.trace
         details.explanation = document.explanation
-        if document.trace_reference is not None:
-            details.trace_reference = document.trace_reference.model_dump()
     return error_class(error.phase)(error.code, error.message, hint=error.hint, details=details)
 
 

@@ -21,7 +21,6 @@ __all__ = [
     "Related",
     "RunResult",
     "RunWarning",
-    "TraceReference",
     "Usage",
 ]
 
@@ -42,7 +41,7 @@ class Message(_Frozen):
 class Explanation(_Frozen):
     """The evaluated text of `stop`, `fail` or `require … else`, and what said it."""
 
-    ref: str
+    ref: str | None
     text: str = Field(repr=False)
 
 
@@ -53,19 +52,16 @@ class RunWarning(_Frozen):
     message: str
 
 
-class TraceReference(_Frozen):
-    """Where a trace can be read again, and the digest that it must have."""
-
-    run_id: str
-    segment: int
-    digest: str
-
-
 class Usage(_Frozen):
-    """What the run used."""
+    """What the run used. Programs have no agents yet, so the figures after the second are 0, and `cost` is None."""
 
     steps: int
     external_calls: int
+    provider_calls: int
+    agent_steps: int
+    input_tokens: int
+    output_tokens: int
+    cost: None
 
 
 class Fix(_Frozen):
@@ -141,7 +137,7 @@ class RunResult(_Frozen):
     pending_interactions: tuple[()]
     explanation: Explanation | None = Field(repr=False)
     trace: dict[str, Any] | None = Field(repr=False)
-    trace_reference: TraceReference | None
+    trace_reference: None
     usage: Usage
     warnings: tuple[RunWarning, ...]
 

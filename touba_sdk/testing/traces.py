@@ -77,7 +77,9 @@ def assert_trace_events(
         matching.append(event)
     if len(matching) == count or (count is None and matching):
         return matching
-    meant = f"events of kind {kind}" if kind is not None else "events"
+    meant = "event" if count in (None, 1) else "events"
+    if kind is not None:
+        meant += f" of kind {kind}"
     if where is not None:
         meant += " for which `where` is true"
     kinds: dict[str, int] = {}

@@ -5,7 +5,8 @@ opened for reading only. The documents of a batch go into a temporary table, so 
 however many documents there are.
 
 A supplier is recognised by the VAT identifier (blanks, dots and case do not count), else by the exact name. A duplicate
-is the same number of the same supplier: a booking, or an earlier document of the batch.
+is the same number of the same supplier: a booking, or an earlier document of the batch. Suppliers that the ledger does
+not know are told apart by their VAT identifier, or by name where they state none.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ def match(connection: sqlite3.Connection, documents: list[dict[str, Any]]) -> di
         seller, vat_id = sellers[position]
         known = by_vat or by_name
         if known is None:
-            supplier = {"choice": "Unknown"}
+            supplier: Any = "Unknown"
         elif by_vat is None or seller in (None, ledger_name):
             supplier = {"choice": "Known", "supplier_id": known}
         else:

@@ -10,7 +10,8 @@ A file that cannot be read is answered as `Refused` with a code; it never ends t
 `DoctypeForbidden`  a document type declaration, the door of entity bombs; UBL has no use for one
 `NestedTooDeep`     elements inside each other past 64 levels
 `NotAnInvoice`      XML, but neither an invoice nor a credit note
-`AmountInvalid`     an amount that is no decimal number, or one with more than 18 digits before or 6 after the point
+`AmountInvalid`     an amount that is no decimal number, or one with more than 18 digits before the point (a rate: 4)
+                    or 6 after it
 `DateInvalid`       an issue date that is no day of the calendar
 
 The limit of an amount's digits keeps every sum and product of the review exact: see README.md.
@@ -34,7 +35,8 @@ except ImportError:
 
 FILE_BYTES = 4 * 1024 * 1024
 NESTING = 64
-WHOLE_DIGITS = 18
+AMOUNT_DIGITS = 18
+RATE_DIGITS = 4
 FRACTION_DIGITS = 6
 #: a page ends with the file that reaches one of these
 PAGE_FILES = 100
@@ -165,7 +167,9 @@ def parse(data: bytes) -> Element:
         parser.feed(data)
         root: Element = parser.close()
     except DefusedXmlException:
-        raise Refusal("DoctypeForbidden", "The file declares a document type, through which entities come in.") from None
+        raise Refusal(
+            "DoctypeForbidden", "The file declares a document type, through which entities come in."
+        ) from None
     except ParseError as fault:
         line, column = fault.position
         raise Refusal("NotXml", f"The file is not well-formed XML (line {line}, column {column + 1}).") from None
@@ -234,7 +238,7 @@ def tax_total(element: Element) -> dict[str, Any]:
             {
                 "taxable": amount(part, "cbc:TaxableAmount"),
                 "tax": amount(part, "cbc:TaxAmount"),
-                "rate": amount(part, "cac:TaxCategory/cbc:Percent"),
+                "rate": amount(part, "cac:TaxCategory/cbc:Percent", RATE_DIGITS),
             }
             for part in element.findall("cac:TaxSubtotal", PREFIXES)
         ],
@@ -263,20 +267,23 @@ def day(element: Element, path: str) -> str | None:
         raise Refusal("DateInvalid", f"{place(path)} is no date.") from None
 
 
-def amount(element: Element | None, path: str) -> str | None:
-    """A decimal number as XML Schema spells it (`.00`, `+7`, `00.0`) in the strict spelling of Touba. Raises Refusal."""
+def amount(element: Element | None, path: str, digits: int = AMOUNT_DIGITS) -> str | None:
+    """A decimal number as XML Schema spells it (`.00`, `+7`, `00.0`), in the strict spelling of Touba.
+
+    Raises Refusal where it is no number, or has more than ``digits`` digits before the point.
+    """
     found = text(element, path)
     if found is None:
         return None
     sign = "-" if found[0] == "-" else ""
-    whole, point, fraction = found.removeprefix("+" if found[0] == "+" else "-").partition(".")
+    whole, _, fraction = found.removeprefix("+" if found[0] == "+" else "-").partition(".")
     if not (whole + fraction).isdigit() or not (whole + fraction).isascii():
         raise Refusal("AmountInvalid", f"{place(path)} is no decimal number.")
     whole = whole.lstrip("0") or "0"
     if len(fraction) > FRACTION_DIGITS:
         fraction = fraction[:FRACTION_DIGITS] + fraction[FRACTION_DIGITS:].rstrip("0")
-    if len(whole) > WHOLE_DIGITS or len(fraction) > FRACTION_DIGITS:
-        limits = f"{WHOLE_DIGITS} digits before the point or {FRACTION_DIGITS} after it"
+    if len(whole) > digits or len(fraction) > FRACTION_DIGITS:
+        limits = f"{digits} digits before the point or {FRACTION_DIGITS} after it"
         raise Refusal("AmountInvalid", f"{place(path)} has more than {limits}.")
     number = whole + (f".{fraction}" if fraction else "")
     return sign + number if number.strip("0.") else number

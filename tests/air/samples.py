@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 from touba_cli.air.costs import callable_costs
@@ -31,7 +32,10 @@ def build(types: Document, callables: Document, modules: tuple[str, ...] = ("app
     for ref, declared in callables.items():
         if ref.startswith("tool:"):
             requires.add("tools")
-        elif any(instruction[0] == "attempt" for instruction in declared["code"]):
+        elif any(
+            isinstance(instruction, list) and instruction and instruction[0] == "attempt"
+            for instruction in declared["code"]
+        ):
             requires.add("attempt")
     return seal(
         {
@@ -39,7 +43,7 @@ def build(types: Document, callables: Document, modules: tuple[str, ...] = ("app
             "semantics": 1,
             "requires": sorted(requires),
             "modules": list(modules),
-            "types": types,
+            "types": copy.deepcopy(types),
             "callables": callables,
             "digest": "",
             "source_map": {
@@ -64,7 +68,7 @@ def coded(
         "gives": gives,
         "slots": [list(each) for each in (*takes, *slots)],
         "cost": 0,
-        "code": code,
+        "code": copy.deepcopy(code),
         **more,
     }
 
@@ -83,7 +87,10 @@ def single(
 
 
 TYPES: Document = {
-    "type:app/Amount": {"kind": "alias", "of": ["is", "Decimal", [["min", ["dec", "0"]], ["below", ["dec", "1000000"]]]]},
+    "type:app/Amount": {
+        "kind": "alias",
+        "of": ["is", "Decimal", [["min", ["dec", "0"]], ["below", ["dec", "1000000"]]]],
+    },
     "type:app/Line": {
         "kind": "record",
         "fields": [
@@ -127,7 +134,7 @@ def slot(number: int) -> list[Any]:
 def review() -> Document:
     """A strategy with loops, an attempt, a tool and shows; a function; a skill that gives nothing."""
     return build(
-        {ref: dict(declared) for ref, declared in TYPES.items()},
+        TYPES,
         {
             "tool:app/Pay": {
                 "takes": [
@@ -143,7 +150,12 @@ def review() -> Document:
             "function:app/Total": coded(
                 [("lines", ["List", "type:app/Line"])],
                 "Decimal",
-                [("total", "Decimal"), ("(items)", ["List", "type:app/Line"]), ("(at)", "Int"), ("line", "type:app/Line")],
+                [
+                    ("total", "Decimal"),
+                    ("(items)", ["List", "type:app/Line"]),
+                    ("(at)", "Int"),
+                    ("line", "type:app/Line"),
+                ],
                 [
                     ["set", 1, ["dec", "0"]],
                     ["set", 2, slot(0)],
@@ -230,7 +242,10 @@ def every_expression() -> Document:
         ("Text", ["payload", ["make", "type:app/Decision", "Paid", [["text", "r"]]], "Paid", "receipt"]),
         ("Int", ["open", ["some", slot(0)]]),
         ("Int", ["otherwise", ["first", ["list", "Int", [slot(0)]]], ["int", -1]]),
-        (["Map", "Text"], ["map", "Text", [[["text", "k"], ["text", "v"]], [["concat", ["text", "k"]], ["text", "w"]]]]),
+        (
+            ["Map", "Text"],
+            ["map", "Text", [[["text", "k"], ["text", "v"]], [["concat", ["text", "k"]], ["text", "w"]]]],
+        ),
         (["List", ["Entry", "Int"]], ["items", ["map", "Int", []]]),
         (
             ["List", "Int"],
@@ -242,14 +257,14 @@ def every_expression() -> Document:
         ("Int", ["chain", slot(0), "add.int", ["int", 1], "sub.int", ["int", 2], "mul.int", ["int", 3]]),
         ("Text", ["text.choice", ["make", "type:app/Level", "High", []]]),
         ("Bool", ["in.list", ["absent", "Int"], ["list", ["Optional", "Int"], []]]),
-        ("Text", ["field", ["index.list", ["items", ["map", "Int", []]], ["int", 0]], "key"]),
+        ("Text", ["field", ["index.list", ["items", ["map", "Int", [[["text", "k"], slot(0)]]]], ["int", 0]], "key"]),
         ("type:app/Tree", ["record", "type:app/Tree", [["list", "type:app/Tree", []]]]),
         ("Int", ["apply", "function:app/Same", [slot(0)]]),
     ]
     slots = [("i", "Int"), *((f"v{at}", form) for at, (form, _) in enumerate(uses))]
     code: list[list[Any]] = [["set", at, node] for at, (_, node) in enumerate(uses, 2)]
     return build(
-        {ref: dict(declared) for ref, declared in TYPES.items()},
+        TYPES,
         {
             "function:app/Every": coded(**number, slots=slots, code=[*code, ["give", slot(0)]]),
             "function:app/Same": coded(**number, slots=[], code=[["give", slot(0)]]),

@@ -1,0 +1,184 @@
+"""Types, constraints, and lists of `name as Type`."""
+
+from __future__ import annotations
+
+from ..limits import BRACKET_DEPTH
+from . import tree
+from .cursor import Stop, later, name_of
+from .hints import FOREIGN_TYPES
+from .parse_expr import ExpressionReader
+from .tree import Name, Span, Type
+from .words import CONSTRAINT_WORDS, GENERIC_WORDS, HARD_WORDS, LATER_WORDS
+
+
+class LineReader(ExpressionReader):
+    """Reads everything that stands in a line."""
+
+    __slots__ = ("_levels",)
+
+    def type(self) -> Type:
+        """A type with its constraints; `UnknownType`, with the rest of the line skipped, where it cannot be read."""
+        start = self.token.start
+        self._levels = 0
+        try:
+            return self._type()
+        except Stop:
+            self.skip_line()
+            return tree.UnknownType(Span(start, max(start, self.token.end)))
+
+    def _type(self) -> Type:
+        """Constraints bind to the outermost type: `List of Text length max 9` has nine Texts at most."""
+        start = self.token.start
+        of = self._plain_type()
+        constraints: list[tree.Constraint] = []
+        while self.token.kind == "word" and self.token.text in CONSTRAINT_WORDS:
+            constraints.append(self._constraint())
+        if self.token.kind == "word" and self.token.text in LATER_WORDS["constraint"]:
+            self.stop("TB2006", f"`{self.token.text}` is no constraint", self.token, later(self.token.text))
+        if self.token.kind in ("<", "[", "?"):
+            self._foreign_generic(of)
+        return tree.ConstrainedType(Span(start, self.last_end), of, constraints) if constraints else of
+
+    def _plain_type(self) -> Type:
+        """`Optional List of Text`: the prefixes, then a name or a type in brackets."""
+        prefixes: list[tuple[str, int]] = []
+        while self.token.kind == "capital" and self.token.text in GENERIC_WORDS:
+            token = self.advance()
+            if token.text != "Optional":
+                if not self.is_word("of") and self.token.kind in ("<", "["):
+                    self.stop(
+                        "TB2008", f"`{self.token.text}` is the spelling of another language", self.token,
+                        f"write `{token.text} of …`",
+                    )  # fmt: skip
+                self.expect_word("of", f"write `{token.text} of …`")
+            elif self.is_word("of"):
+                self.stop("TB2006", "`Optional` has no `of`", self.token, "remove it: `Optional Text`")
+            elif self.token.kind in ("<", "["):
+                self.stop(
+                    "TB2008",
+                    f"`{self.token.text}` is the spelling of another language",
+                    self.token,
+                    "write `Optional …`",
+                )
+            prefixes.append((token.text, token.start))
+            self._deeper()
+        value: Type = self._bracketed_type() if self.token.kind == "(" else self._named_type()
+        for kind, start in reversed(prefixes):
+            value = tree.GenericType(Span(start, self.last_end), kind, value)
+        return value
+
+    def _bracketed_type(self) -> Type:
+        self.advance()
+        self._deeper()
+        value = self._type()
+        self.expect(")")
+        return value
+
+    def _deeper(self) -> None:
+        self._levels += 1
+        if self._levels > BRACKET_DEPTH:
+            self.stop(
+                "TB9006",
+                f"the type is nested deeper than {BRACKET_DEPTH}",
+                self.token,
+                "declare a `type` for a part of it",
+            )
+
+    def _named_type(self) -> Type:
+        path: list[Name] = []
+        while self.token.kind == "word" and self.peek().kind == ".":
+            path.append(name_of(self.advance()))
+            self.advance()
+        token = self.token
+        if token.kind == "capital":
+            self.advance()
+            return tree.NamedType(Span(path[0].span.start if path else token.start, token.end), path, name_of(token))
+        if token.kind == "word" and not path:
+            meant = FOREIGN_TYPES.get(token.text)
+            if meant is not None:
+                self.stop("TB2008", f"`{token.text}` is the spelling of another language", token, f"write `{meant}`")
+            if token.text not in HARD_WORDS:
+                label = f"write `{token.text[0].upper()}{token.text[1:40]}`"
+                self.stop("TB1010", "the name of a type begins with a capital letter", token, label)
+        return self.fail("a type")
+
+    def _foreign_generic(self, of: Type) -> None:
+        """`Text?`, `Text[]`, `Box<T>`."""
+        token = self.token
+        written = self.source.text[of.span.start : of.span.end][:40]
+        if token.kind == "?":
+            label = f"write `Optional {written}`"
+        elif token.kind == "[":
+            label = f"write `List of {written}`"
+        else:
+            label = "only `List`, `Map` and `Optional` take a type"
+        self.stop("TB2008", f"`{token.text}` is the spelling of another language", token, label)
+
+    def _constraint(self) -> tree.Constraint:
+        token = self.advance()
+        if token.text != "length":
+            bound = self.literal("a number or date")
+            return tree.Constraint(Span(token.start, self.last_end), token.text, bound=bound)
+        low: int | None = None
+        high: int | None = None
+        if self.accept_word("min"):
+            low = self.small_int("a whole number")
+        elif self.accept_word("max"):
+            high = self.small_int("a whole number")
+        else:
+            low = self.small_int("a whole number, `min` or `max`")
+            if self.token.kind in ("..", "-"):
+                self.stop(
+                    "TB2008",
+                    f"`{self.token.text}` is the spelling of another language",
+                    self.token,
+                    "write `length 1 to 40`",
+                )
+            high = self.small_int("a whole number") if self.accept_word("to") else low
+        return tree.Constraint(Span(token.start, self.last_end), "length", low, high)
+
+    # --- names with types ----------------------------------------------------------------------------------------
+
+    def parameters(self, what: str, *, any_name: bool) -> list[tree.FieldDecl]:
+        """`name as Type, other as Type`. ``any_name``: hard words may be names, as for fields."""
+        found: list[tree.FieldDecl] = []
+        while True:
+            try:
+                found.append(self._parameter(what, any_name))
+            except Stop:
+                self._skip_parameter()
+            if not self.accept(","):
+                return found
+
+    def _parameter(self, what: str, any_name: bool) -> tree.FieldDecl:
+        start = self.token.start
+        name = self.any_word(what) if any_name else self.value_name(what)
+        self._levels = 0
+        kind: Type
+        try:
+            self.as_word(name)
+            kind = self._type()
+        except Stop:
+            kind = tree.UnknownType(Span(self.token.start, self.token.end))
+            self._skip_parameter()
+        return tree.FieldDecl(Span(start, self.last_end), name, kind)
+
+    def as_word(self, name: Name) -> None:
+        """`as` between a name and its type, or what other languages put there."""
+        if self.token.kind == ":":
+            self.report(
+                "TB2008", "`:` is the spelling of another language", self.token, f"write `{name.text[:40]} as Type`"
+            )
+            self.advance()
+            return
+        self.expect_word("as", f"write `{name.text[:40]} as Type`")
+
+    def _skip_parameter(self) -> None:
+        """Go to the comma before the next name."""
+        depth = 0
+        while not self.at_end:
+            kind = self.token.kind
+            if kind == "," and depth <= 0:
+                return
+            depth += (kind in ("(", "[", "{")) - (kind in (")", "]", "}"))
+            self.advance()
