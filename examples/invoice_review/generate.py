@@ -177,6 +177,11 @@ def blank_number(invoice: dict[str, Any]) -> list[Finding]:
     return [["BR-02", "ID"]]
 
 
+def odd_date(invoice: dict[str, Any]) -> list[Finding]:
+    invoice["issued"] = "2025-02-30"
+    return [["ISSUE-DATE", "IssueDate"]]
+
+
 def wrong_line(invoice: dict[str, Any]) -> list[Finding]:
     invoice["lines"][0]["net"] += CENT
     return [SUM_OF_LINES]
@@ -276,11 +281,14 @@ SELLER, BUYER = "AccountingSupplierParty/Party/", "AccountingCustomerParty/Party
 NAME, ADDRESS = "PartyLegalEntity/RegistrationName", "PostalAddress"
 COUNTRY = "PostalAddress/Country/IdentificationCode"
 
+NO_BUYER_COUNTRY = without("buyer", "country", place=BUYER + COUNTRY, rule="BR-11")
+
 FAULTS: list[Callable[[dict[str, Any]], list[Finding]]] = [
     without("specification", place="CustomizationID", rule="BR-01"),
     without("number", place="ID", rule="BR-02"),
     blank_number,
     without("issued", place="IssueDate", rule="BR-03"),
+    odd_date,
     without("type_code", place="InvoiceTypeCode", rule="BR-04"),
     without("currency", place="DocumentCurrencyCode", rule="BR-05"),
     without("seller", "name", place=SELLER + NAME, rule="BR-06"),
@@ -288,7 +296,7 @@ FAULTS: list[Callable[[dict[str, Any]], list[Finding]]] = [
     without("seller", "address", place=SELLER + ADDRESS, rule="BR-08"),
     without("seller", "country", place=SELLER + COUNTRY, rule="BR-09"),
     without("buyer", "address", place=BUYER + ADDRESS, rule="BR-10"),
-    without("buyer", "country", place=BUYER + COUNTRY, rule="BR-11"),
+    NO_BUYER_COUNTRY,
     without("totals", "lines", place=SUM_OF_LINES[1], rule="BR-12", follow=(SUM_OF_LINES, WITHOUT_VAT)),
     without("totals", "without_vat", place=WITHOUT_VAT[1], rule="BR-13", follow=(WITHOUT_VAT, WITH_VAT)),
     without("totals", "with_vat", place=WITH_VAT[1], rule="BR-14", follow=(WITH_VAT,)),
@@ -320,7 +328,7 @@ def put_faults(number: int, invoice: dict[str, Any]) -> list[Finding]:
         return (ALLOWANCE_FAULTS[turn % 2] if number % 8 in (1, 3, 5) else allowance_total_of_nothing)(invoice)
     found = FAULTS[turn % len(FAULTS)](invoice)
     if turn % 11 == 10 and invoice["buyer"]["country"] and invoice["buyer"]["address"]:
-        found += FAULTS[11](invoice)
+        found += NO_BUYER_COUNTRY(invoice)
     return found
 
 
@@ -396,7 +404,7 @@ def invoice_xml(invoice: dict[str, Any], encoding: str = "UTF-8") -> str:
 
 def unreadable() -> dict[str, tuple[bytes, str | None]]:
     """Files with a trap: name → bytes and the code of the refusal, None where the file is sound after all."""
-    right = make_invoice(900, Dice(900))
+    right = make_invoice(905, Dice(905))
     good = invoice_xml(right)
     head, body = good.split("\n", 1)
     bomb = "".join(f'<!ENTITY e{n} "{f"&e{n - 1};" * 10}">' for n in range(1, 10))
@@ -424,7 +432,7 @@ def unreadable() -> dict[str, tuple[bytes, str | None]]:
         "x-08-nested.xml": (b"<a>" * 100 + b"</a>" * 100, "NestedTooDeep"),
         "x-09-decimal-comma.xml": (_retold(right, "due", "12,50"), "AmountInvalid"),
         "x-10-too-many-digits.xml": (_retold(right, "due", "1" * 19 + ".00"), "AmountInvalid"),
-        "x-11-no-such-day.xml": (good.replace(right["issued"], "2025-02-30", 1).encode(), "DateInvalid"),
+        "x-11-wide-rate.xml": (good.replace("<cbc:Percent>", "<cbc:Percent>12345", 1).encode(), "AmountInvalid"),
         "y-01-latin-1.xml": (invoice_xml(latin, "ISO-8859-1").encode("iso-8859-1"), None),
         "y-02-utf-16.xml": (invoice_xml(wide, "UTF-16").encode("utf-16"), None),
         "y-03-größe-ñ-部品.xml": (invoice_xml(make_invoice(904, Dice(904))).encode(), None),

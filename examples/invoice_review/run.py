@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
+import textwrap
 import unicodedata
 from typing import Any
 
@@ -47,13 +48,15 @@ def table(report: dict[str, Any]) -> str:
         for file, number, seller, found in rows
     ]
     lines.insert(1, "-" * 100)
-    rules = "  ".join(f"{rule} {number}" for rule, number in sorted(report["rules"].items()))
+    rules = ", ".join(f"{rule} {number}" for rule, number in sorted(report["rules"].items()))
     lines += [
         "-" * 100,
         f"{len(report['documents'])} documents: {report['clean']} clean, {report['flagged']} with findings, "
         f"{report['unreadable']} unreadable",
     ]
-    return "\n".join(lines) + (f"\nfindings: {rules}" if rules else "")
+    if rules:
+        lines += textwrap.wrap(f"findings: {rules}", 100, subsequent_indent=" " * 10, break_on_hyphens=False)
+    return "\n".join(lines)
 
 
 def opened(optional: dict[str, Any]) -> str:

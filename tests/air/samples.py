@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import copy
+from pathlib import Path
 from typing import Any
 
 from touba_cli.air.costs import callable_costs
 from touba_cli.air.program import program_digest
+from touba_cli.language.compiler import compile_program
+from touba_cli.project.sources import ProjectSources
 
 Document = dict[str, Any]
 
@@ -274,6 +277,16 @@ def every_expression() -> Document:
 
 def smallest() -> Document:
     return single([["give", ["int", 1]]], ref="function:app/One")
+
+
+PROGRAMS = Path(__file__).resolve().parent / "programs"
+
+
+def compiled() -> Document:
+    """What the compiler makes of the program that has every construct of the language."""
+    air = compile_program(ProjectSources(str(PROGRAMS)), "everything.tb").air
+    assert air is not None
+    return air
 
 
 SAMPLES = {"smallest": smallest, "review": review, "every_expression": every_expression}

@@ -9,12 +9,12 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.air.samples import SAMPLES, Document, seal
+from tests.air.samples import SAMPLES, Document, compiled, seal
 from touba_cli.air.program import read_program, write_program
 from touba_cli.air.verifier import verify
 from touba_cli.errors import ToubaFailure
 
-DOCUMENTS = [make() for make in SAMPLES.values()]
+DOCUMENTS = [*(make() for make in SAMPLES.values()), compiled()]
 
 ATOMS: list[Any] = [
     None, True, False, -1, 0, 1, 2, 3, 7, 10**6, 2**53 - 1, "", "Int", "Text", "Decimal", "is", "List", "slot", "app",
@@ -87,7 +87,7 @@ def verdict(document: Document) -> str | None:
     return None
 
 
-@settings(max_examples=15_000)
+@settings(max_examples=1_500)
 @given(st.data())
 def test_mutated_documents_are_refused_or_sound(data: st.DataObject) -> None:
     document = copy.deepcopy(data.draw(st.sampled_from(DOCUMENTS), label="document"))

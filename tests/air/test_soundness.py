@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.air.samples import Document, every_expression, review, seal
+from tests.air.samples import Document, compiled, every_expression, review, seal
 from tests.air.test_mutations import mutate
 from touba_cli.air.program import Program, load_program
 from touba_cli.air.verifier import verify
@@ -21,11 +21,15 @@ from touba_cli.values.model import Meter
 # The machine raises Python's recursion limit when it is first made, which hypothesis takes amiss inside a test.
 allow_recursion()
 
+DOCUMENTS = [review(), every_expression(), compiled()]
+
 LINE = {"name": "Tea", "Amount": "12.50", "level": "High"}
 INPUTS: dict[str, Any] = {
     "invoice": {"id": "A", "lines": [LINE, {**LINE, "name": "free"}], "note": "Hello", "due": "2026-01-31"},
     "lines": [LINE],
     "text": "x",
+    "message": "x",
+    "level": "Low",
     "x": 5,
 }
 
@@ -57,10 +61,10 @@ def entries(program: Program) -> list[str]:
 
 
 def test_the_samples_run() -> None:
-    program = load_program(review())
-    outcome = run(program, "strategy:app/Review")
-    assert outcome is not None
-    assert outcome.kind == "finished"
+    for document, entry in ((review(), "strategy:app/Review"), (compiled(), "strategy:everything/Review")):
+        outcome = run(load_program(document), entry)
+        assert outcome is not None
+        assert (outcome.failure, outcome.kind) == (None, "finished")
     outcome = run(load_program(every_expression()), "function:app/Every")
     assert outcome is not None
     assert (outcome.failure, outcome.result) == (None, 5)
@@ -74,11 +78,10 @@ def sound(document: Document) -> bool:
     return True
 
 
-@settings(max_examples=15_000)
+@settings(max_examples=1_500)
 @given(st.data())
 def test_mutated_programs_that_verify_end_in_an_outcome(data: st.DataObject) -> None:
-    original = data.draw(st.sampled_from([review(), every_expression()]))
-    document = copy.deepcopy(original)
+    document = copy.deepcopy(data.draw(st.sampled_from(DOCUMENTS)))
     for _ in range(data.draw(st.integers(1, 2))):
         mutate(data, document)
     if not sound(document):

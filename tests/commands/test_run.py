@@ -62,7 +62,7 @@ def test_a_run_id_is_128_random_bits(project: Project) -> None:
         ([["give", ["int", 1]]], "success", "completed", 0, None),
         ([["stop", ["text", "not today"]]], "stopped", "stopped", 11, "not today"),
         ([["fail", ["text", "no funds"]]], "failed", "BusinessFailure", 5, "no funds"),
-        ([["require", ["bool", False], ["text", "none"]], ["give", ["int", 1]]], "failed", "RequirementFailed", 5, "none"),
+        ([["require", ["bool", False], ["text", "no"]], ["give", ["int", 1]]], "failed", "RequirementFailed", 5, "no"),
         ([["give", ["mod.int", ["int", 1], ["int", 0]]]], "failed", "DivisionByZero", 5, None),
     ],
 )  # fmt: skip

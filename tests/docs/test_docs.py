@@ -2,7 +2,7 @@
 
 A page is one story, run in a folder of its own from top to bottom:
 
-* a block with ``title="name"`` is written to that file;
+* a block with ``title="name"`` is written to that file; with a name under ``examples/`` it must be that file;
 * ``touba`` blocks must compile without errors, or with exactly the code named by ``error="TB3001"``;
 * ``python`` blocks without a title run, and so do titled ones with ``run`` in their info string;
 * ``console`` blocks run their ``$`` lines; the text below each is its output (a line ``...`` stands for any lines);
@@ -70,7 +70,9 @@ def run(block: Block, command: list[str], folder: Path, text: str | None = None)
 def execute(block: Block, folder: Path) -> None:
     assert block.language in LANGUAGES, f"{block.place}: a block of kind {block.language!r} cannot be executed"
     title = block.attributes.get("title")
-    if title:
+    if title and title.startswith("examples/"):
+        assert block.text == (ROOT / title).read_text("utf-8"), f"{block.place}: the block is not the file it names"
+    elif title:
         target = folder / title
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(block.text, "utf-8")

@@ -211,6 +211,20 @@ def test_the_end_of_the_loop_ends_a_forgotten_call(
     assert kept[0].cancelled()
 
 
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_who_is_cancelled_already_starts_nothing(fake: Make, backend: str) -> None:
+    runtime = fake({"do": "record"}, READ, out(envelope()))
+
+    async def main() -> None:
+        with anyio.CancelScope() as scope:
+            scope.cancel()
+            await AsyncToubaEngine(**runtime.options()).run("program.tb")
+        assert scope.cancelled_caught
+
+    anyio.run(main, backend=backend)
+    assert runtime.pids() == []
+
+
 def test_several_calls_at_once(fake: Make) -> None:
     runtime = fake(READ, out(envelope()))
 

@@ -17,11 +17,11 @@ import pydantic
 import pytest
 
 from touba_cli.limits import REQUEST_BYTES
-from touba_cli.options import MEMBERS, OPTIONS, SLIPS
+from touba_cli.options import MEMBERS, OPTIONS, SLIPS, options_of
 from touba_sdk import AsyncToubaEngine, ToubaEngine
 from touba_sdk.engine.command import build, clean_environment
 from touba_sdk.engine.locate import Runtime
-from touba_sdk.engine.options import RunLimits, check_options, check_program, names, table_names, with_program
+from touba_sdk.engine.options import RunLimits, check_options, check_program, names, with_program
 from touba_sdk.errors import UsageError
 
 RUNTIME = Runtime(("/py", "/touba_cli/__start__.py"), "/touba_cli/__start__.py", "/venv/bin/python")
@@ -35,7 +35,7 @@ def refused(method: str, **options: Any) -> UsageError:
 
 @pytest.mark.parametrize("method", ["check", "compile", "run"])
 def test_the_types_are_those_of_the_table(method: str) -> None:
-    assert names(method) == table_names(method)
+    assert names(method) == tuple(row.name for row in options_of(method, "sdk"))
 
 
 def test_the_limits_are_those_of_the_table() -> None:

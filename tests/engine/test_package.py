@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import doctest
 import os
 import subprocess
 import sys
 import threading
 import tomllib
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 import touba_cli
 import touba_sdk
 import touba_sdk.engine
+import touba_sdk.engine.command
+import touba_sdk.errors
 from tests.engine.support import Fake, Snapshot, envelope, leftovers, out
 from touba_sdk.engine.child import Child, SelectorChild, ThreadChild
 from touba_sdk.engine.envelope import conclude_run
@@ -65,6 +69,13 @@ def test_type_checkers_see_the_same_names(repository: Path) -> None:
         for name in places:
             assert f"import {name} as {name}\n" in text
         assert (Path(package.__file__).parent / "py.typed").exists() or package is touba_sdk.engine
+
+
+@pytest.mark.parametrize("module", [touba_sdk.errors, touba_sdk.engine.command])
+def test_examples_in_docstrings(module: ModuleType) -> None:
+    found = doctest.testmod(module)
+    assert found.attempted > 0
+    assert found.failed == 0
 
 
 def test_one_version(repository: Path) -> None:

@@ -51,7 +51,15 @@ def test_the_own_data_are_many_and_hold_every_finding(own: Any) -> None:
     report = own.result
     assert len(report["documents"]) >= 200
     assert report["clean"] + report["flagged"] + report["unreadable"] == len(report["documents"])
-    assert set(report["rules"]) >= {*RULES, "BR-04", "BR-08", "BR-12", "DoctypeForbidden", "LEDGER-DUPLICATE"}
+    assert set(report["rules"]) >= {
+        *RULES,
+        "BR-04",
+        "BR-08",
+        "BR-12",
+        "ISSUE-DATE",
+        "DoctypeForbidden",
+        "LEDGER-DUPLICATE",
+    }
     assert sum(report["rules"].values()) == sum(len(document["findings"]) for document in report["documents"])
 
 

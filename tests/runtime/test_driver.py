@@ -30,7 +30,6 @@ from tests.shell_kit import (
 )
 from touba_cli.codec import key_digest
 
-
 #: what a handler does that does not end when it is asked to
 DEAF = "import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)"
 

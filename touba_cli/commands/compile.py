@@ -34,7 +34,7 @@ def command(words: list[str]) -> int:
         document["error"] = {**error_object(failure), "diagnostics": []}  # they stand beside it already
         code = exit_code(failure)
         if not as_json:
-            note(error_text(document["error"]))
+            note(error_text({**document["error"], "hint": None} if document["diagnostics"] else document["error"]))
     if as_json:
         print_document(encode(document))
     return code

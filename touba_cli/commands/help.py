@@ -28,8 +28,9 @@ def overview() -> str:
         "",
         "`touba COMMAND --help` lists the options of a command. Every command takes --json.",
         "",
-        "Exit codes: 0 done · 1 something found · 2 usage · 3 the program has errors · 4 refused before it ran ·",
-        "5 failed · 6 could not start · 7 internal error · 11 stopped by the program · 130 cancelled",
+        "Exit codes: 0 done · 1 something found · 2 usage · 3 the program has errors ·",
+        "4 refused before it ran · 5 failed · 6 could not start · 7 internal error ·",
+        "11 stopped by the program · 130 cancelled",
     ]
     return "\n".join(lines)
 

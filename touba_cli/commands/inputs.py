@@ -194,4 +194,4 @@ def render_diagnostics(diagnostics: list[Diagnostic]) -> str:
     text = "\n".join(render(each).rstrip("\n") + "\n" for each in shown_ones)
     if len(diagnostics) > len(shown_ones):
         text += f"\n… and {len(diagnostics) - len(shown_ones)} more\n"
-    return text
+    return text + "\n" if text else text

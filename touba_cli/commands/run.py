@@ -197,11 +197,13 @@ def _print_for_people(envelope: dict[str, Any], diagnostics: str) -> None:
     status = envelope["status"]
     explanation = envelope["explanation"]
     if status == "success":
-        if envelope["result"] is not None:
-            print_text(pretty(envelope["result"]))
+        result = envelope["result"]
+        if result is not None:
+            print_text(result if isinstance(result, str) else pretty(result))
     elif status == "failed":
         note(diagnostics)
-        note(error_text(envelope["error"], explanation["text"] if explanation else None))
+        error = {**envelope["error"], "hint": None} if diagnostics else envelope["error"]
+        note(error_text(error, explanation["text"] if explanation else None))
     elif status == "stopped":
         note(f"stopped: {explanation['text'] if explanation else envelope['reason']}\n")
     else:

@@ -77,7 +77,9 @@ class Body:
             return unknown()
         self._depth += 1
         try:
-            return RULES[type(node)](self, node, hint)
+            typed = RULES[type(node)](self, node, hint)
+            # Where the expected type is in error, nothing is said about what only it could have told.
+            return unknown() if hint == UNKNOWN and mentions(typed.form, BOTTOM) else typed
         finally:
             self._depth -= 1
 
@@ -96,7 +98,7 @@ class Body:
 
     def need(self, node: tree.Expr, wanted: TypeForm, why: str = "") -> list[Any]:
         """The AIR of an expression that must have a type, made to fit it."""
-        return self.coerce(self.elaborate(node, None if wanted == UNKNOWN else wanted), wanted, node, why)
+        return self.coerce(self.elaborate(node, wanted), wanted, node, why)
 
     def place(self, node: tree.Expr, declared: TypeForm, label: str, why: str = "") -> list[Any]:
         """As `need`, for a place with a declared type: its constraints are checked when the value enters."""
@@ -124,12 +126,15 @@ class Body:
 
     def mismatch(self, typed: Typed, wanted: TypeForm, node: tree.Node, why: str) -> None:
         """Report a value of the wrong type."""
-        if is_optional(typed.form) and fit(inner(typed.form), wanted) is not None:
+        is_none = isinstance(node, tree.Literal) and node.kind == "none"
+        if is_optional(typed.form) and not is_none and fit(inner(typed.form), wanted) is not None:
             self.unopened(typed.form, node)
             return
         title = f"`{show(wanted)}` is expected here, not `{show(typed.form)}`"
         if typed.form == "Nothing":
             title = f"`{show(wanted)}` is expected here, and this gives nothing"
+        if is_none:
+            title = f"`{show(wanted)}` is expected here, and `none` is for Optionals"
         fix = None
         label = why
         if wanted == "Float" and isinstance(node, tree.Literal) and node.kind in ("int", "decimal"):

@@ -203,7 +203,7 @@ class _When:
             )  # fmt: skip
         elif not missing and self.node.otherwise is not None:
             self.body.report(
-                "TB8003", "the arms cover every case, so this `else` is never taken", self.node.otherwise.span,
+                "TB8003", "the arms cover every case, so this `else` is never taken", _lines(self.node.otherwise),
                 "remove it",
             )  # fmt: skip
         return not missing
@@ -254,3 +254,8 @@ class _When:
             ends.append(lines.inner(self.node.otherwise, before))
         lines.code.settle(jumps)
         return lines.join(ends)
+
+
+def _lines(block: tree.Block) -> tree.Span:
+    """The lines of a block, without what stands before them."""
+    return tree.Span(block.statements[0].span.start, block.span.end) if block.statements else block.span

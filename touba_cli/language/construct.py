@@ -75,6 +75,8 @@ def _choice(body: Body, node: tree.Capital) -> str | None:
 def _unknown_name(body: Body, node: tree.Capital, wanted: TypeForm | None) -> Typed:
     """A name that nothing declares: perhaps a variant, misspelt or without its choice."""
     name = node.name.text
+    if wanted == UNKNOWN:
+        return _ignored(body, node)
     if isinstance(wanted, str) and wanted in body.types.choices:
         variants = list(body.types.choices[wanted])
         if near(name, variants) is not None or node.arguments is None:

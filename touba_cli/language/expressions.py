@@ -12,7 +12,7 @@ from ..air.types import PROBLEM, thaw
 from . import tree
 from .body import Body, rule, wants_hint
 from .diagnostics import Fix, Related
-from .forms import BOTTOM, UNKNOWN, common, inner, is_optional, opened, show
+from .forms import BOTTOM, UNKNOWN, common, inner, is_optional, mentions, opened, show
 from .hints import near
 from .literals import OutOfRange, comparable, literal
 from .scope import Facts, Path, Typed, unknown
@@ -216,13 +216,19 @@ def _conditional(body: Body, node: tree.Conditional, hint: TypeForm | None) -> T
         return unknown()
     if form == UNKNOWN:
         return unknown()
-    codes = [body.coerce(then, form, node.then), body.coerce(other, form, node.otherwise)]
+    if mentions(form, BOTTOM):
+        body.untold(node, form)
+        return unknown()
+    codes = [
+        (body.need(branch, form) if mentions(typed.form, BOTTOM) else body.coerce(typed, form, branch))
+        for branch, typed in ((node.then, then), (node.otherwise, other))
+    ]
     return Typed(form, ["if", test.code, *codes])
 
 
 def _branch(body: Body, node: tree.Expr, hint: TypeForm | None, facts: Facts) -> Typed:
     with body.knowing(facts):
-        return body.settled(node, hint)
+        return body.elaborate(node, hint)
 
 
 # --- lists and maps ---------------------------------------------------------------------------------------------------
@@ -271,15 +277,12 @@ def _alike(body: Body, nodes: list[tree.Expr]) -> tuple[TypeForm, list[list[Any]
         form = joined
     if form == UNKNOWN:
         return UNKNOWN, []
-    if form == BOTTOM or _is_open(form):
+    if mentions(form, BOTTOM):
         return form, [typed[position].code for position in range(len(nodes))]
-    return form, [body.coerce(typed[position], form, node) for position, node in enumerate(nodes)]
-
-
-def _is_open(form: TypeForm) -> bool:
-    while not isinstance(form, str):
-        form = form[1]
-    return form == BOTTOM
+    return form, [
+        body.need(node, form) if mentions(typed[position].form, BOTTOM) else body.coerce(typed[position], form, node)
+        for position, node in enumerate(nodes)
+    ]
 
 
 def _refuse_equal_keys(body: Body, node: tree.MapLiteral) -> None:

@@ -106,6 +106,10 @@ def common(one: TypeForm, other: TypeForm) -> TypeForm | None:
         return one
     if fit(one, other) is not None:
         return other
+    if is_optional(one) and inner(one) == BOTTOM:
+        return ("Optional", other)
+    if is_optional(other) and inner(other) == BOTTOM:
+        return ("Optional", one)
     return None
 
 

@@ -97,8 +97,11 @@ _GOOD_SIGNS = frozenset(["(", ")", "[", "]", "{", "}", ",", ".", ":", "+", "-", 
 _NUMBER = re.compile(
     r"(?:0|[1-9][0-9]*)(?:_[0-9]+)*(?P<point>\.[0-9]+(?:_[0-9]+)*)?(?P<exponent>e[+-]?[0-9]+)?(?P<float>f)?"
 )
-_LETTERS_RUN = re.compile(r"[A-Za-z0-9_\u0080-\U0010ffff]+")
-_STRANGE_RUN = re.compile(r"[^\x00-\x7f]+")
+
+# Signs with an ASCII meaning end a run of strange characters.
+_KNOWN = re.escape("".join(each for each in (*LOOK_ALIKES, *QUOTES, *BLANKS) if not each.isascii()))
+_LETTERS_RUN = re.compile(rf"(?:[A-Za-z0-9_]|[^\x00-\x7f{_KNOWN}])+")
+_STRANGE_RUN = re.compile(rf"[^\x00-\x7f{_KNOWN}]+")
 
 
 class Lexer:
@@ -376,11 +379,6 @@ class Lexer:
             tokens.append(Token("bad", self.text[start:end], start, end))
             return end
         end = _end(_LETTERS_RUN, self.text, start, limit)
-        # signs that only look like letters to the run end it
-        for place in range(start, end):
-            if self.text[place] in LOOK_ALIKES or self.text[place] in QUOTES or self.text[place] in BLANKS:
-                end = max(place, start + 1)
-                break
         if begin != start:
             tokens.pop()
         word = self.text[begin:end]

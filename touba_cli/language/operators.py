@@ -11,7 +11,7 @@ from . import tree
 from .body import Body, rule, wants_hint
 from .construct import variant_test
 from .expressions import elements, field_form, negation, refuse_none
-from .forms import BOTTOM, SAME, UNKNOWN, WIDEN, Binding, common, fit, inner, is_optional, is_ordered, mentions, show
+from .forms import BOTTOM, SAME, UNKNOWN, WIDEN, Binding, common, fit, inner, is_optional, is_ordered, mentions, opened, show
 from .hints import near
 from .literals import OutOfRange, as_decimal, literal
 from .scope import Typed, unknown
@@ -192,9 +192,9 @@ def _sides(body: Body, node: tree.Comparison) -> tuple[Typed, Typed]:
     """Both sides; the one that cannot be typed alone takes the type of the other."""
     if wants_hint(body, node.left):
         right = body.elaborate(node.right)
-        return body.elaborate(node.left, right.form), right
+        return body.elaborate(node.left, UNKNOWN if mentions(right.form, UNKNOWN) else right.form), right
     left = body.elaborate(node.left)
-    return left, body.elaborate(node.right, None if mentions(left.form, UNKNOWN) else left.form)
+    return left, body.elaborate(node.right, UNKNOWN if mentions(left.form, UNKNOWN) else left.form)
 
 
 def _equality(body: Body, node: tree.Comparison) -> Typed:
@@ -209,7 +209,7 @@ def _equality(body: Body, node: tree.Comparison) -> Typed:
         tested = variant_test(body, node, left)
         if tested is not None:
             return tested
-        right = body.elaborate(node.right, None if mentions(left.form, UNKNOWN) else left.form)
+        right = body.elaborate(node.right, UNKNOWN if mentions(left.form, UNKNOWN) else left.form)
     if _is_unknown([left, right]):
         return nothing
     if is_optional(left.form) != is_optional(right.form):
@@ -250,11 +250,11 @@ def _membership(body: Body, node: tree.Comparison) -> Typed:
     nothing = Typed("Bool", ["bool", False])
     if wants_hint(body, node.left):
         right = body.settled(node.right)
-        within = inner(right.form) if not isinstance(right.form, str) else None
+        within = inner(right.form) if not isinstance(right.form, str) else UNKNOWN if right.form == UNKNOWN else None
         left = body.elaborate(node.left, within)
     else:
         left = body.elaborate(node.left)
-        right = body.elaborate(node.right, None if mentions(left.form, UNKNOWN) else ("List", left.form))
+        right = body.elaborate(node.right, UNKNOWN if mentions(left.form, UNKNOWN) else ("List", left.form))
     if _is_unknown([left, right]):
         return nothing
     rows = SPELLINGS["infix", "in"]
@@ -356,6 +356,9 @@ def _built_in(body: Body, node: tree.BuiltIn, hint: TypeForm | None) -> Typed:
 
 def _arguments(body: Body, node: tree.BuiltIn, rows: Rows, hint: TypeForm | None) -> list[Typed]:
     """The operands; `[]` and its like take their type from the others, or from what is expected of the result."""
+    if node.name.text in ("sorted", "min", "max") and hint is not None:
+        within = opened(hint) if node.name.text == "sorted" else ("List", opened(hint))
+        return [body.elaborate(argument, within) for argument in node.arguments]
     binding = Binding()
     row = rows[0]
     if hint is not None and not mentions(hint, UNKNOWN):

@@ -535,7 +535,12 @@ class _ToolClauses:
 
     def _requires(self, reader: LineReader) -> None:
         while True:
-            self._tool.requires.append(reader.any_word("the name of a grant"))
+            grant = reader.any_word("the name of a grant")
+            if reader.accept("."):
+                # `filesystem.read` is one grant: its name has a dot.
+                rest = reader.any_word("the name of a grant")
+                grant = Name(Span(grant.span.start, rest.span.end), f"{grant.text}.{rest.text}")
+            self._tool.requires.append(grant)
             if not reader.accept(","):
                 return
 

@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Any, Self, Unpack
 
 import anyio
+import anyio.lowlevel
 
 from .child import Child
 from .command import Invocation
@@ -33,11 +34,11 @@ class AsyncToubaEngine:
     Raises:
         UsageError: for a wrong option.
 
-    Example:
-        >>> async def main():
-        ...     async with AsyncToubaEngine(project_root=".") as engine:
-        ...         run = await engine.run("program.tb", inputs={"value": "Invoice 42"})
-        ...     print(run.status, run.reason, run.result)
+    Example::
+
+        async with AsyncToubaEngine(project_root=".") as engine:
+            run = await engine.run("program.tb", inputs={"value": "Invoice 42"})
+            print(run.status, run.reason, run.result)
     """
 
     def __init__(self, **options: Unpack[EngineOptions]):
@@ -73,6 +74,7 @@ class AsyncToubaEngine:
 
     async def _drive(self, command: str, program: object | None, options: Any) -> Ending:
         invocation, cancel = self._core.prepare(command, program, options)
+        await anyio.lowlevel.checkpoint()  # who is cancelled already starts nothing
         child = await _start(invocation)
         try:
             call = make_call(child, invocation, cancel)

@@ -17,7 +17,7 @@ from pydantic import ConfigDict, Field, PlainValidator, TypeAdapter, ValidationE
 from typing_extensions import TypedDict
 
 from touba_cli.limits import LIMITS
-from touba_cli.options import EXACTLY_ONE, MEMBERS, OPTIONS, SLIPS, nearest, options_of
+from touba_cli.options import EXACTLY_ONE, MEMBERS, OPTIONS, SLIPS, nearest
 
 from .._encode import EncodeError, encode
 from ..errors import UsageError
@@ -307,7 +307,7 @@ def _unknown(method: str, name: str) -> UsageError:
     message = f"{owner} has no option `{shown}`."
     known = names(method)
     meant = SLIPS.get(name)
-    if meant == "run_limits" and name != "limits":
+    if meant == "run_limits" and meant in known and name != "limits":
         hint = 'Write `run_limits={"deadline_ms": …}`; times are in milliseconds.'
     elif meant is not None and meant in known:
         hint = f"Write `{meant}`."
@@ -331,10 +331,9 @@ def _invalid(error: Any) -> UsageError:
         return UsageError("OptionUnknown", f"`{option}` has no member `{member}`.", hint=hint)
     text = str(error["msg"]).removeprefix("Value error, ")
     text = text.replace("Input should be", "has to be", 1) if text.startswith("Input should be") else text
-    sentence = OPTIONS[option].sentence if option in OPTIONS else None
-    return UsageError("OptionInvalid", f"`{where}` {text}.", hint=f"`{option}` is {sentence}." if sentence else None)
-
-
-def table_names(method: str) -> tuple[str, ...]:
-    """What the table of the runtime lists for a method's SDK surface: the other side of the comparing test."""
-    return tuple(row.name for row in options_of(method, "sdk"))
+    hint = None
+    if option in MEMBERS:
+        hint = f"`{option}` is a dictionary of whole numbers; its members are: " + ", ".join(MEMBERS[option]) + "."
+    elif option in OPTIONS:
+        hint = f"`{option}` is {OPTIONS[option].sentence}."
+    return UsageError("OptionInvalid", f"`{where}` {text}.", hint=hint)

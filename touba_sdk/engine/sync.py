@@ -28,10 +28,11 @@ class ToubaEngine:
     Raises:
         UsageError: for a wrong option.
 
-    Example:
-        >>> with ToubaEngine(project_root=".") as engine:  # doctest: +SKIP
-        ...     run = engine.run("program.tb", inputs={"value": "Invoice 42"})
-        ...     print(run.status, run.reason, run.result)
+    Example::
+
+        with ToubaEngine(project_root=".") as engine:
+            run = engine.run("program.tb", inputs={"value": "Invoice 42"})
+            print(run.status, run.reason, run.result)
     """
 
     def __init__(self, **options: Unpack[EngineOptions]):

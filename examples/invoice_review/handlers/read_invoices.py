@@ -12,7 +12,6 @@ A file that cannot be read is answered as `Refused` with a code; it never ends t
 `NotAnInvoice`      XML, but neither an invoice nor a credit note
 `AmountInvalid`     an amount that is no decimal number, or one with more than 18 digits before the point (a rate: 4)
                     or 6 after it
-`DateInvalid`       an issue date that is no day of the calendar
 
 The limit of an amount's digits keeps every sum and product of the review exact: see README.md.
 """
@@ -188,7 +187,8 @@ def read_invoice(data: bytes) -> dict[str, Any]:
     return {
         "specification": text(root, "cbc:CustomizationID"),
         "number": text(root, "cbc:ID"),
-        "issued": day(root, "cbc:IssueDate"),
+        "issued": text(root, "cbc:IssueDate"),
+        "issued_on": day(text(root, "cbc:IssueDate")),
         "type_code": text(root, f"cbc:{kind}TypeCode"),
         "currency": text(root, "cbc:DocumentCurrencyCode"),
         "seller": party(root.find("cac:AccountingSupplierParty/cac:Party", PREFIXES)),
@@ -251,20 +251,17 @@ def text(element: Element | None, path: str) -> str | None:
     return None if found is None or found.text is None else found.text.strip() or None
 
 
-def day(element: Element, path: str) -> str | None:
-    """A date in ISO 8601; a time zone after it, which UBL allows, says nothing about the day. Raises Refusal."""
-    found = text(element, path)
-    if found is None:
+def day(written: str | None) -> str | None:
+    """A date in ISO 8601, None where it is none; a time zone after it, which UBL allows, says nothing about the day."""
+    if written is None or written[10:11] not in ("", "Z", "+", "-"):
         return None
-    digits = found[:4] + found[5:7] + found[8:10]
+    digits = written[:4] + written[5:7] + written[8:10]
+    if not (len(digits) == 8 and digits.isascii() and digits.isdigit() and written[4] == written[7] == "-"):
+        return None
     try:
-        if not (len(digits) == 8 and digits.isascii() and digits.isdigit() and found[4] == found[7] == "-"):
-            raise ValueError
-        if len(found) > 10 and found[10] not in "Z+-":
-            raise ValueError
         return date(int(digits[:4]), int(digits[4:6]), int(digits[6:])).isoformat()
     except ValueError:
-        raise Refusal("DateInvalid", f"{place(path)} is no date.") from None
+        return None
 
 
 def amount(element: Element | None, path: str, digits: int = AMOUNT_DIGITS) -> str | None:
