@@ -12,27 +12,38 @@ if TYPE_CHECKING:
 
 def execute(words: list[str]) -> int:
     """Carry out a command line (without the program's name) and give the exit code."""
+    name = words[0] if words else ""
+    rest = words[1:]
+    asks_help = "--help" in rest or "-h" in rest
+    if name == "run" and not asks_help:
+        return _run(rest)
     from .commands.help import COMMANDS
 
-    name = words[0] if words else ""
     if name not in COMMANDS:
         return _without_command(words)
-    rest = words[1:]
-    if "--help" in rest or "-h" in rest:
+    if asks_help:
         from .commands.help import command_help
         from .commands.output import print_text
 
         print_text(command_help(name))
         return 0
-    if name == "run":
-        from .commands.run import command
-    elif name == "check":
+    if name == "check":
         from .commands.check import command
     elif name == "compile":
         from .commands.compile import command
     else:
         from .commands.version import command
     return command(rest)
+
+
+def _run(words: list[str]) -> int:
+    from .runtime.interrupts import Interrupts
+
+    interrupts = Interrupts()
+    interrupts.watch_signals()  # before anything else is loaded: from here on a signal is a request to end
+    from .commands.run import command
+
+    return command(words, interrupts)
 
 
 def _without_command(words: list[str]) -> int:

@@ -118,9 +118,10 @@ class _Settings:
 
 def _make_scanner() -> Callable[[str, int], tuple[Any, int]]:
     try:
-        from _json import make_scanner  # type: ignore[import-not-found]
+        from _json import make_scanner
 
-        scan: Callable[[str, int], tuple[Any, int]] = make_scanner(_Settings())
+        settings: Any = _Settings()
+        scan: Callable[[str, int], tuple[Any, int]] = make_scanner(settings)
     except ImportError:
         from json import JSONDecoder
 
@@ -305,7 +306,8 @@ def _make_encoder(sort_keys: bool) -> Callable[[Any], str]:
         )
 
         def encode_text(value: Any) -> str:
-            return encoder.encode(value)
+            text: str = encoder.encode(value)
+            return text
 
     return encode_text
 
@@ -346,7 +348,8 @@ def digest(value: Any) -> str:
 
 def sha256(data: bytes) -> str:
     """SHA-256 of bytes as 64 hex digits."""
-    return _sha256(data).hexdigest()
+    digits: str = _sha256(data).hexdigest()
+    return digits
 
 
 def key_digest(*parts: Any) -> str:

@@ -104,8 +104,9 @@ def nearest(name: str, candidates: list[str] | tuple[str, ...]) -> str | None:
     limit = max(1, len(wanted) // 3)
     for candidate in candidates:
         distance = _distance(wanted, _folded(candidate), limit)
-        if distance <= limit and (best is None or distance < best_distance):
-            best, best_distance = candidate, distance
+        if distance <= limit:
+            best = candidate
+            limit = distance - 1  # only a nearer one replaces it
     return best
 
 

@@ -44,9 +44,8 @@ def run(program: Program, entry: str) -> Outcome | None:
         ]
     except (KeyError, ValueInvalid, ToubaFailure):
         return None
-    machine = Machine(
-        program, table, entry, arguments, RunLimits(max_steps=3_000), {"tool:app/Pay": frozenset(["network"])}
-    )
+    granted = dict.fromkeys(("tool:app/Pay", "tool:everything/Pay"), frozenset(["network"]))
+    machine = Machine(program, table, entry, arguments, RunLimits(max_steps=3_000), granted)
     while True:
         progress = machine.advance(1_000, lambda: None)
         if progress.outcome is not None:

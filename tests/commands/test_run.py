@@ -408,7 +408,10 @@ def test_a_project_root_that_is_no_folder_is_refused(project: Project, root: str
 
 
 def test_a_terminal_gets_messages_and_the_result(project: Project) -> None:
-    code = [["show", 1, "show:app/Main/1", ["text", "Grüße"]], ["give", ["list", "Int", [["int", 1], ["int", 2]]]]]
+    code: list[list[Any]] = [
+        ["show", 1, "show:app/Main/1", ["text", "Grüße"]],
+        ["give", ["list", "Int", [["int", 1], ["int", 2]]]],
+    ]
     project.write("app.air.json", ending(code, gives=["List", "Int"]))
     done = project.touba("run", "--air=app.air.json")
     assert done.stdout.decode() == "Grüße\n[1, 2]\n"

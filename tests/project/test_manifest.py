@@ -116,7 +116,15 @@ def test_scripts_stay_inside_the_project_links_followed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "command",
-    [["python"], ["python", "-c", "pass"], ["python", "-m", "json"], ["python", "nothing.py"], ["python", "."]],
+    [
+        ["python"],
+        ["python", "-c", "pass"],
+        ["python", "-m", "json"],
+        ["python", "nothing.py"],
+        ["python", "."],
+        ["python", "h\0.py"],
+        ["/bin/sh", "a\0b"],
+    ],
 )
 def test_a_command_without_a_script_is_refused(tmp_path: Path, command: list[str]) -> None:
     with pytest.raises(ToubaFailure) as refused:

@@ -39,6 +39,7 @@ def test_a_secret_comes_from_a_variable_a_file_or_the_document(tmp_path: Path, m
         ({"env": "NOT_SET_ANYWHERE"}, "NOT_SET_ANYWHERE"),
         ({"file": "nothing"}, "does not exist"),
         ({"file": "."}, "it is a folder"),
+        ({"file": "a\0b"}, "no file can have such a name"),
         ({"file": "binary"}, "not UTF-8"),
     ],
 )

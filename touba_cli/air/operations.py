@@ -71,6 +71,10 @@ def _row(
     _ROWS.append(Operation(name, form, spelling, takes, gives, charge, sentence))
 
 
+# One row a line, however long.
+# ruff: noqa: E501
+# fmt: off
+
 # Arithmetic. Int is tried before Decimal, so a mix of both widens to Decimal.
 for _suffix, _type in (("int", "Int"), ("decimal", "Decimal"), ("float", "Float")):
     _row(f"add.{_suffix}", "infix", "+", (_type, _type), _type, "-", "the sum")
@@ -176,6 +180,8 @@ _row("values", "call", "values", (_map("T"),), _list("T"), "list", "the values i
 _row("items", "call", "items", (_map("T"),), _list(("Entry", "T")), "list", "the entries: records with `key` and `value`")
 _row("merge", "call", "merge", (_map("T"), _map("T")), _map("T"), "list", "both Maps; where both have a key, the second's value")
 _row("without", "call", "without", (_map("T"), "Text"), _map("T"), "list", "the Map without a key")
+
+# fmt: on
 
 #: name in AIR → row
 OPERATIONS: dict[str, Operation] = {row.name: row for row in _ROWS}

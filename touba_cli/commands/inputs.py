@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from ..language.compiler import Compiled
     from ..language.diagnostics import Diagnostic
-    from ..runtime.driver import Interrupts
+    from ..runtime.interrupts import Interrupts
 
 STDIN = 0
 REQUEST_PROTOCOL = "touba-run-request-v1"

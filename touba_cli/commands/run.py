@@ -11,7 +11,7 @@ from ..errors import ToubaFailure
 from ..limits import MAX_VALUE_BYTES
 from ..options import EXACTLY_ONE
 from ..runtime import envelope as envelopes
-from ..runtime.driver import Driver, Host, Identity, Interrupts
+from ..runtime.driver import Driver, Host, Identity
 from . import inputs
 from .output import error_text, note, pretty, print_document, print_text, relay, warning_text
 
@@ -22,16 +22,15 @@ if TYPE_CHECKING:
     from ..air.program import Program
     from ..project.files import OutputFile
     from ..project.secrets import Secrets
+    from ..runtime.interrupts import Interrupts
 
 #: charged for reading the inputs: as much as a value may ever need
 _INPUT_STEPS = 1 << 62
 
 
-def command(words: list[str]) -> int:
+def command(words: list[str], interrupts: Interrupts) -> int:
     """Run the command and print its document or text; gives the exit code."""
     as_json = inputs.wants_json(words)
-    interrupts = Interrupts()
-    interrupts.watch_signals()
     run = Run(interrupts, as_json)
     envelope, data = envelopes.write(run.execute(words))
     if as_json:

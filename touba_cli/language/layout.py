@@ -89,13 +89,11 @@ class _Layout:
                 if open_brackets and kind == "newline":
                     first_of_line = len(open_brackets)
                     if not self._goes_on(tokens, at, current):
-                        self._unclosed(open_brackets[-1], current)
-                        flawed = True
+                        flawed = flawed or self._unclosed(open_brackets[-1], current)
                     else:
                         continue
                 elif open_brackets:
-                    self._unclosed(open_brackets[-1], current)
-                    flawed = True
+                    flawed = flawed or self._unclosed(open_brackets[-1], current)
                 if current:
                     self._add(current, doc, flawed)
                     current, doc = [], []
@@ -137,8 +135,10 @@ class _Layout:
         )  # fmt: skip
         return True
 
-    def _unclosed(self, opener: Token, current: list[Token]) -> None:
+    def _unclosed(self, opener: Token, current: list[Token]) -> bool:
+        """Report a bracket without its end; always true."""
         self._report("TB2004", f"`{opener.text}` is not closed", current, opener, f"it needs a `{_PAIRS[opener.kind]}`")
+        return True
 
     def _goes_on(self, tokens: list[Token], at: int, current: list[Token]) -> bool:
         """Whether what follows a line end inside a bracket can belong to the bracket.

@@ -158,25 +158,34 @@ class Lines:
         if form == "Nothing" and declared is None:
             form = self._nothing(call).form
         wanted = form if declared is None else self.body.types.base(declared)
-        needs_more = wanted != form or (declared is not None and self.body.types.constrained(declared))
-        if not needs_more:
-            symbol = self.body.scopes.bind(node.name, kind, wanted, declared)
-            if called is not None:
-                self._emit_call(call, called, symbol.slot)
+        symbol = self.body.scopes.bind(node.name, kind, wanted, declared)
+        if called is not None:
+            self._store(call, called, symbol, node.span, "")
+
+    def _store(
+        self, node: tree.Call, called: tuple[Signature, list[list[Any]]], symbol: Symbol, span: tree.Span, why: str
+    ) -> None:
+        """A call whose result goes into a slot: at once, or by a slot of its own where something is still to be done."""
+        form = called[0].base
+        if form == symbol.form and not self.body.types.constrained(symbol.declared):
+            self._emit_call(node, called, symbol.slot)
             return
         slot = self.body.scopes.hidden("result", form)
-        if called is not None:
-            self._emit_call(call, called, slot)
-        code = self.body.coerce(Typed(form, ["slot", slot]), wanted, call)
-        symbol = self.body.scopes.bind(node.name, kind, wanted, declared)
-        self.emit(node.span, "set", symbol.slot, self.body.keep(code, symbol.declared, symbol.name))
+        self._emit_call(node, called, slot)
+        code = self.body.coerce(Typed(form, ["slot", slot]), symbol.form, node, why)
+        self.emit(span, "set", symbol.slot, self.body.keep(code, symbol.declared, symbol.name))
 
     def _set(self, node: tree.Set) -> bool:
         symbol = self._variable(node.name)
-        declared = UNKNOWN if symbol is None else symbol.declared
-        why = "" if symbol is None else "the variable has this type"
-        code = self._right_side(node.value, declared, node.name.text, why)
-        if symbol is not None:
+        why = "the variable has this type"
+        if symbol is None:
+            self._right_side(node.value, UNKNOWN, node.name.text, "")
+        elif isinstance(node.value, tree.Call):
+            called = self._called(node.value)
+            if called is not None:
+                self._store(node.value, called, symbol, node.span, why)
+        else:
+            code = self.body.place(node.value, symbol.declared, symbol.name, why)
             self.emit(node.span, "set", symbol.slot, code)
         return True
 

@@ -37,7 +37,7 @@ def cause(fault: OSError) -> str:
 
 def shown(path: str) -> str:
     """A path as messages show it: printable, also where it holds bytes that are no text."""
-    return path.encode("utf-8", "backslashreplace").decode("utf-8").replace("\n", "\\n")
+    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in path)
 
 
 def check_path(path: str, what: str) -> str:
@@ -82,6 +82,8 @@ def _open_regular(path: str, name: str, what: str) -> int:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as fault:
         raise _unreadable(name, what, cause(fault)) from None
+    except ValueError:
+        raise _unreadable(name, what, "no file can have such a name") from None
     mode = os.fstat(descriptor).st_mode
     if not stat.S_ISREG(mode):
         os.close(descriptor)

@@ -113,6 +113,8 @@ class Launcher:
         ref = binding.ref
         if not words or not words[0]:
             raise ToubaFailure("HandlerMissing", f"the manifest gives {ref} no command", ref=ref)
+        if any("\0" in word for word in words):
+            raise ToubaFailure("HandlerMissing", f"a word of the command of {ref} has a NUL character", ref=ref)
         if words[0] != PYTHON_WORD:
             words[0] = self._program(words[0], ref, "the program")
             return words

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 
+from ..limits import REAP_MS
 from .signals import SIGKILL
 
 _SET_CHILD_SUBREAPER = 36
-#: generations of orphans that are looked for: ending one may orphan the next
-_GENERATIONS = 50
 
 
 def adopt_orphans() -> None:
@@ -31,16 +31,17 @@ def adopt_orphans() -> None:
 
 def end_orphans() -> None:
     """Kill and collect every child of this process. For moments when no handler is at work."""
-    for _ in range(_GENERATIONS):
-        children = _children()
+    until = time.monotonic() + REAP_MS / 1000
+    while children := _children():
         for pid in children:
             try:
                 os.kill(pid, SIGKILL)
-                os.waitpid(pid, 0)
+                os.waitpid(pid, os.WNOHANG)
             except (ProcessLookupError, ChildProcessError):
                 continue  # it has ended and was collected meanwhile
-        if not children:
-            return
+        if time.monotonic() > until:
+            return  # what even a kill does not end is left to the system
+        time.sleep(0.001)
 
 
 def _children() -> list[int]:

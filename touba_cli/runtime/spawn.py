@@ -104,7 +104,11 @@ class Spawner:
 
 def _keep_descriptors_here() -> None:
     """Whatever this process was itself handed beyond the standard streams is not for handlers."""
-    for name in os.listdir("/dev/fd"):
+    try:
+        names = os.listdir("/dev/fd")
+    except OSError:
+        return  # a place without this list; Python's own descriptors are never inherited
+    for name in names:
         descriptor = int(name)
         if descriptor > 2:
             try:

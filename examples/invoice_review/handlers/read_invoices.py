@@ -30,7 +30,9 @@ try:
     from defusedxml.common import DefusedXmlException
     from defusedxml.ElementTree import DefusedXMLParser, ParseError
 except ImportError:
-    DefusedXMLParser = None
+    INSTALLED = False
+else:
+    INSTALLED = True
 
 FILE_BYTES = 4 * 1024 * 1024
 NESTING = 64
@@ -64,7 +66,7 @@ class Refusal(Exception):
 
 def run(request: dict[str, Any], context: Any) -> dict[str, Any]:
     """Read the page of the folder that follows the document `after`."""
-    if DefusedXMLParser is None:
+    if not INSTALLED:
         raise ToubaHandlerError("DependencyMissing", "The handler needs defusedxml: pip install 'touba[examples]'")
     folder, after = request["folder"], _opened(request["after"])
     try:
