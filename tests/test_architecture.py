@@ -25,7 +25,7 @@ ARROWS = {
 }
 
 #: package of touba_sdk → packages of touba_sdk that it may import besides the two shared modules and itself
-SDK_ARROWS = {"engine": (), "handlers": (), "testing": ("engine", "handlers")}
+SDK_ARROWS = {"engine": (), "handlers": (), "models": (), "testing": ("engine", "handlers", "models")}
 SDK_SHARED = ("touba_sdk", "touba_sdk.errors", "touba_sdk._wire", "touba_sdk._encode")
 
 #: modules that a run of compiled AIR loads may not cost a start-up

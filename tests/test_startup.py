@@ -91,7 +91,8 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def request(entry: str, **options: str) -> str:
-    members = {"air": "start.air.json", "entry_ref": f"strategy:start/{entry}", "inputs": {"value": "x"}, **options}
+    members = {"air": "start.air.json", "entry_ref": f"strategy:start/{entry}", "inputs": {"value": "x"}}
+    members |= {"python_executable": sys.executable, **options}
     return json.dumps({"protocol": "touba-run-request-v1", "sdk_version": "0", "options": members}) + "\n"
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from .codec import JsonInvalid, decode
 from .errors import ToubaFailure
 from .limits import LIMITS
-from .options import MEMBERS, OPTIONS, SLIPS, Option
+from .options import MEMBERS, OPTIONS, SLIPS, WORDS, Option
 from .outcomes import PHASES, STATUSES
 from .shapes import (
     CAPITALS,
@@ -50,16 +50,20 @@ EFFECTS: tuple[str, ...] = ("none", "read", "write")
 #: whether an effect took place
 EFFECT_STATES: tuple[str, ...] = ("none", "done", "unknown")
 
+#: what a handler can say that it did with a memory, and how many such statements one answer may hold
+MEMORY_OPERATIONS: tuple[str, ...] = ("read", "write")
+MEMORY_STATEMENTS = 1_000
+
 # --- spellings --------------------------------------------------------------------------------------------------------
 
 _HEX = frozenset("0123456789abcdef")
 _ID = WORD | frozenset(".-")
 
 
-def _is_tool_ref(text: str) -> bool:
-    module, slash, name = text.removeprefix("tool:").partition("/")
+def _is_ref(kind: str, text: str) -> bool:
+    module, slash, name = text.removeprefix(kind).partition("/")
     return (
-        text.startswith("tool:")
+        text.startswith(kind)
         and bool(slash and name)
         and name[0] in CAPITALS
         and WORD.issuperset(name)
@@ -82,11 +86,9 @@ ID = Spelled(
     "^[A-Za-z0-9._-]{1,128}$",
     "1 to 128 letters, digits, `.`, `_` and `-`",
 )
-TOOL_REF = Spelled(
-    _is_tool_ref,
-    r"^tool:[a-z][A-Za-z0-9_]*(\.[a-z][A-Za-z0-9_]*)*/[A-Z][A-Za-z0-9_]*$",
-    "`tool:MODULE/NAME`",
-)
+_MODULE_AND_NAME = r"[a-z][A-Za-z0-9_]*(\.[a-z][A-Za-z0-9_]*)*/[A-Z][A-Za-z0-9_]*$"
+TOOL_REF = Spelled(lambda text: _is_ref("tool:", text), "^tool:" + _MODULE_AND_NAME, "`tool:MODULE/NAME`")
+MEMORY_REF = Spelled(lambda text: _is_ref("memory:", text), "^memory:" + _MODULE_AND_NAME, "`memory:MODULE/NAME`")
 VARIABLE = Spelled(_is_variable, "^[^=\\u0000]+$", "the name of an environment variable")
 
 # --- documents --------------------------------------------------------------------------------------------------------
@@ -149,6 +151,8 @@ def _option(row: Option) -> Shape:
         return Obj({}, {name: Nullable(Num(limit.lowest, limit.highest)) for name, limit in bounds.items()})
     if row.kind == "json":
         return TextOr(MapOf(ANY)) if row.name == "air_json" else MapOf(ANY)
+    if row.kind == "word":
+        return OneOf(*WORDS[row.name])
     return ID if row.kind == "id" else NAME
 
 
@@ -166,6 +170,9 @@ TOOL_LIMITS: dict[str, Shape] = {
     "max_request_bytes": _bounded("tool_request_bytes"),
     "max_response_bytes": _bounded("tool_response_bytes"),
 }
+
+#: where a value came from or went to: which memory, and whatever else the memory's contract asks for
+MEMORY_STATEMENT = Obj({"memory_ref": MEMORY_REF, "operation": OneOf(*MEMORY_OPERATIONS)}, others=True)
 
 HANDLER = Tagged(
     "kind",
@@ -317,9 +324,9 @@ DOCUMENTS: dict[str, Document] = {
         "The answer of a handler: a value, or a failure with a code of its own.",
         Truth(
             "ok",
-            # Metadata of memories and receipts come in a later version; empty, they are what every version writes.
+            # Receipts come in a later version; empty, they are what every version writes.
             _of("touba-tool-response-v1", {"ok": Flag(), "value": ANY}, {
-                "memory_metadata": Arr(ANY, most=0), "receipts": Arr(ANY, most=0),
+                "memory_metadata": Arr(MEMORY_STATEMENT, most=MEMORY_STATEMENTS), "receipts": Arr(ANY, most=0),
             }),
             _of("touba-tool-response-v1", {"ok": Flag(), "error": Obj(
                 {"code": Txt(1, 200), "message": Txt()},

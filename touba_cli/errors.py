@@ -25,12 +25,20 @@ CODES: dict[str, Code] = {
     # usage: the call itself is wrong; nothing was read further
     "UsageError": Code("usage", "The command or an option is wrong.", "Read `touba COMMAND --help`."),
     "OptionUnknown": Code("usage", "An option does not exist.", "Use the nearest option named in the message."),
-    "OptionInvalid": Code("usage", "An option has a value that it cannot take.", "Give a value that the message allows."),
-    "FileUnreadable": Code("usage", "A file that an option names cannot be read.", "Check the path and its permissions."),
-    "FileUnwritable": Code("usage", "A file that an option names cannot be written.", "Name a file in a writable folder."),
+    "OptionInvalid": Code(
+        "usage", "An option has a value that it cannot take.", "Give a value that the message allows."
+    ),
+    "FileUnreadable": Code(
+        "usage", "A file that an option names cannot be read.", "Check the path and its permissions."
+    ),
+    "FileUnwritable": Code(
+        "usage", "A file that an option names cannot be written.", "Name a file in a writable folder."
+    ),
     "JsonInvalid": Code("usage", "A document is not valid JSON.", "Correct it at the line and column given."),
     "DocumentInvalid": Code("usage", "A document does not have its shape.", "Correct it at the path given."),
-    "RequestTooLarge": Code("usage", "The run request is larger than 32 MiB.", "Pass large data by file through a tool."),
+    "RequestTooLarge": Code(
+        "usage", "The run request is larger than 32 MiB.", "Pass large data by file through a tool."
+    ),
     "EngineClosed": Code("usage", "An engine was used after `close()`.", "Make a new engine, or close it later."),
     "EngineForked": Code(
         "usage", "An engine was used in a forked process that did not make it.", "Make the engine after the fork."
@@ -38,7 +46,9 @@ CODES: dict[str, Code] = {
     # compile
     "CompileFailed": Code("compile", "The program has errors.", "Correct the problems listed in `diagnostics`."),
     # admission: the program is sound, but may not start like this
-    "AirInvalid": Code("admission", "The AIR document is not sound.", "Compile the program again with `touba compile`."),
+    "AirInvalid": Code(
+        "admission", "The AIR document is not sound.", "Compile the program again with `touba compile`."
+    ),
     "FeatureUnavailable": Code(
         "admission", "The program uses a feature that this runtime does not have.", "Update the runtime that runs it."
     ),
@@ -50,7 +60,9 @@ CODES: dict[str, Code] = {
         "admission", "A path leaves the project folder.", "Keep scripts and data inside the project root."
     ),
     "ToolUnbound": Code("admission", "A tool of the program has no handler.", "Bind it under `tools` in the manifest."),
-    "HandlerMissing": Code("admission", "A handler's script or program is not there.", "Correct `command` in the manifest."),
+    "HandlerMissing": Code(
+        "admission", "A handler's script or program is not there.", "Correct `command` in the manifest."
+    ),
     "HandlerKindUnavailable": Code(
         "admission", "This runtime does not have that kind of handler.", "Bind the tool to a handler of kind `process`."
     ),
@@ -58,7 +70,9 @@ CODES: dict[str, Code] = {
         "admission", "A tool requires a grant that the manifest does not give.", "Add it to `grants`, if you mean to."
     ),
     "SecretMissing": Code(
-        "admission", "A tool holds a secret that is not bound or not set.", "Bind it in the manifest and the secrets file."
+        "admission",
+        "A tool holds a secret that is not bound or not set.",
+        "Bind it in the manifest and the secrets file.",
     ),
     "SecretTooShort": Code("admission", "A secret has fewer than 8 characters.", "Use a longer secret."),
     "SecretExposed": Code(
@@ -91,7 +105,9 @@ CODES: dict[str, Code] = {
         "runtime", "A Duration of no whole days was added to a Date.", "Use whole days, or a DateTime.", catchable=True
     ),
     "DivisionByZero": Code("runtime", "A number was divided by zero.", "Test the divisor first.", catchable=True),
-    "IndexOutOfRange": Code("runtime", "A list or text has no such position.", "Test the length first.", catchable=True),
+    "IndexOutOfRange": Code(
+        "runtime", "A list or text has no such position.", "Test the length first.", catchable=True
+    ),
     "PlacesOutOfRange": Code(
         "runtime", "`round` was asked for more than 34 places.", "Use -34 to 34 places.", catchable=True
     ),
@@ -115,16 +131,41 @@ CODES: dict[str, Code] = {
         catchable=True,
     ),
     "ToolResultInvalid": Code(
-        "runtime", "A handler's value does not fit the type that its tool gives.", "Correct the handler.", catchable=True
+        "runtime",
+        "A handler's value does not fit the type that its tool gives.",
+        "Correct the handler.",
+        catchable=True,
     ),
     "ToolExited": Code("runtime", "A handler ended without an answer.", "See its standard error.", catchable=True),
-    "ToolHandlerFailed": Code("runtime", "A handler raised an exception.", "See the class, file and line.", catchable=True),
-    "ToolRefMismatch": Code("runtime", "A handler serves another tool.", "Correct the manifest or handler.", catchable=True),
+    "ToolHandlerFailed": Code(
+        "runtime", "A handler raised an exception.", "See the class, file and line.", catchable=True
+    ),
+    "ToolRefMismatch": Code(
+        "runtime", "A handler serves another tool.", "Correct the manifest or handler.", catchable=True
+    ),
     "SecretLeak": Code(
-        "runtime", "A handler's answer holds one of its secrets; it was withheld.", "Do not answer secrets.", catchable=True
+        "runtime",
+        "A handler's answer holds one of its secrets; it was withheld.",
+        "Do not answer secrets.",
+        catchable=True,
     ),
     "HandlerRefused": Code(
-        "runtime", "A handler lacks a grant or a secret that it requires.", "Give it in the manifest.", catchable=True
+        "runtime",
+        "A handler refuses a call: a grant, a secret or an input is not what it requires.",
+        "Correct the manifest or the handler.",
+        catchable=True,
+    ),
+    "MemoryMetadataInvalid": Code(
+        "runtime",
+        "What a handler says about memories is malformed.",
+        "Correct `memory_metadata` of `create_tool_result`.",
+        catchable=True,
+    ),
+    "MemoryNotDeclared": Code(
+        "runtime",
+        "A handler names a memory that its tool does not declare.",
+        "Declare the memory, or leave it out of `memory_metadata`.",
+        catchable=True,
     ),
     # launch: something could not be started
     "HandlerNotStarted": Code("launch", "A handler could not be started.", "Check the command in the manifest."),
@@ -137,9 +178,16 @@ CODES: dict[str, Code] = {
     "RuntimeNotFound": Code("launch", "The runtime was not found.", "Install `touba`, or set `cli_path` or TOUBA_CLI."),
     "RuntimeNotStarted": Code("launch", "The runtime could not be started.", "Check the path in the message."),
     # transport: between engine and runtime; only the engine reports these
-    "InvalidEnvelope": Code("transport", "The runtime did not give one whole result document.", "See `stderr` in details."),
+    "InvalidEnvelope": Code(
+        "transport", "The runtime did not give one whole result document.", "See `stderr` in details."
+    ),
     "RuntimeCrashed": Code("transport", "The runtime ended without a result document.", "See `stderr` in details."),
     "RuntimeUnresponsive": Code("transport", "The runtime did not end when asked and was killed.", "See `stderr`."),
+    "ResultMismatch": Code(
+        "transport",
+        "The run finished, but its result does not fit `result_type`; its effects stand.",
+        "Correct the type. The result is in `details.result`.",
+    ),
     "ExitContradicted": Code(
         "transport",
         "The runtime gave a result and then ended as if it had failed.",

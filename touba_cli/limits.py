@@ -35,6 +35,9 @@ LIMITS: dict[str, Limit] = {
     # Documents.
     "request_bytes": Limit(32 * MIB, "bytes", "size of a run request"),
     "envelope_bytes": Limit(32 * MIB, "bytes", "size of the result document of a run"),
+    "result_file_bytes": Limit(
+        256 * MIB, "bytes", "size of a result document that is kept in a file because it is larger than that"
+    ),
     "document_bytes": Limit(8 * MIB, "bytes", "size of a manifest or secrets file"),
     "air_bytes": Limit(32 * MIB, "bytes", "size of an AIR document"),
     "json_depth": Limit(200, "levels", "nesting of any JSON document"),
@@ -55,6 +58,7 @@ LIMITS: dict[str, Limit] = {
     "stderr_tail_bytes": Limit(64 * KIB, "bytes", "end of a process's standard error that is kept"),
     "secret_characters": Limit(8, "characters", "least length of a secret"),
     "error_message_characters": Limit(2_000, "characters", "longest message that a handler's error keeps"),
+    "pure_function_pairs": Limit(10_000, "pairs", "pairs of events about functions that a trace holds"),
     # Stopping.
     "handler_grace_ms": Limit(1_000, "ms", "time between asking a handler to end and killing it"),
     "runtime_cancel_ms": Limit(2_000, "ms", "time that a cancelled runtime gets before its group is terminated"),
@@ -72,6 +76,7 @@ VALUE_DEPTH = LIMITS["value_depth"].default
 SLICE_STEPS = LIMITS["slice_steps"].default
 REQUEST_BYTES = LIMITS["request_bytes"].default
 ENVELOPE_BYTES = LIMITS["envelope_bytes"].default
+RESULT_FILE_BYTES = LIMITS["result_file_bytes"].default
 DOCUMENT_BYTES = LIMITS["document_bytes"].default
 AIR_BYTES = LIMITS["air_bytes"].default
 JSON_DEPTH = LIMITS["json_depth"].default
@@ -89,6 +94,7 @@ TOOL_RESPONSE_BYTES = LIMITS["tool_response_bytes"].default
 STDERR_TAIL_BYTES = LIMITS["stderr_tail_bytes"].default
 SECRET_CHARACTERS = LIMITS["secret_characters"].default
 ERROR_MESSAGE_CHARACTERS = LIMITS["error_message_characters"].default
+PURE_FUNCTION_PAIRS = LIMITS["pure_function_pairs"].default
 HANDLER_GRACE_MS = LIMITS["handler_grace_ms"].default
 RUNTIME_CANCEL_MS = LIMITS["runtime_cancel_ms"].default
 RUNTIME_TERMINATE_MS = LIMITS["runtime_terminate_ms"].default

@@ -9,6 +9,7 @@ Plain data without imports. A flag is the name with dashes: ``entry_ref`` is ``-
 ``switch``  on or off; on the command line ``--flag`` or ``--no-flag``
 ``json``    an object (or, where the sentence says so, text); on the command line inline JSON, ``@file`` or ``-``
 ``numbers`` an object of whole numbers with the members named in `MEMBERS`
+``word``    one of the words listed in `WORDS`
 
 ``carried`` says that the engine writes the option as a flag; everything else travels in the request document on
 standard input, because values and texts never stand in argv.
@@ -22,7 +23,9 @@ class Option:
 
     __slots__ = ("carried", "commands", "kind", "name", "sentence", "surfaces")
 
-    def __init__(self, name: str, kind: str, commands: str, carried: bool, sentence: str, surfaces: str = "cli request sdk"):
+    def __init__(
+        self, name: str, kind: str, commands: str, carried: bool, sentence: str, surfaces: str = "cli request sdk"
+    ):
         self.name = name
         self.kind = kind
         self.commands = tuple(commands.split())
@@ -37,10 +40,20 @@ class Option:
 
 _ROWS = (
     Option("project_root", "path", "check compile run", True, "the project's folder; default: the current folder"),
-    Option("source", "path", "check compile run", True, "the program's entry file, `PROGRAM.tb`; positional on the command line"),
+    Option(
+        "source",
+        "path",
+        "check compile run",
+        True,
+        "the program's entry file, `PROGRAM.tb`; positional on the command line",
+    ),
     Option("air", "path", "run", True, "a file with a compiled program, instead of `source`"),
-    Option("air_json", "json", "run", False, "a compiled program as text or object, instead of `source`", "request sdk"),
-    Option("entry_ref", "ref", "run", True, "the strategy, skill or function to run; may be left out where there is one"),
+    Option(
+        "air_json", "json", "run", False, "a compiled program as text or object, instead of `source`", "request sdk"
+    ),
+    Option(
+        "entry_ref", "ref", "run", True, "the strategy, skill or function to run; may be left out where there is one"
+    ),
     Option("inputs", "json", "run", False, "an object with the entry's inputs by name"),
     Option("strict_inputs", "switch", "run", True, "take Optional inputs in their tagged form only"),
     Option("manifest", "path", "run", True, "the file that binds tools to handlers"),
@@ -48,15 +61,54 @@ _ROWS = (
     Option("run_limits", "numbers", "run", False, "what the run may use: see MEMBERS"),
     Option("run_id", "id", "run", False, "the run's id; default: 128 random bits"),
     Option("trace_out", "path", "run", True, "a file that the trace is written to as well"),
+    Option(
+        "trace_pure_functions",
+        "word",
+        "run",
+        True,
+        "`full` (default): the trace tells of the functions that statements call; `calls`: it does not",
+    ),
     Option("out", "path", "compile", True, "the file that the compiled program is written to", "cli"),
     Option("warnings_as_errors", "switch", "check", True, "exit with 1 where there are warnings", "cli"),
     Option("json", "switch", "check compile run version", True, "print one JSON document", "cli"),
-    Option("request", "json", "check compile run", True, "`-`: the options as a request document on standard input", "cli"),
-    Option("attached", "switch", "run", True, "the request is the first line of standard input, whose end cancels the run", "cli"),
-    Option("env", "environment", "check compile run", False, "the environment of the runtime, instead of the application's", "sdk"),
+    Option(
+        "request", "json", "check compile run", True, "`-`: the options as a request document on standard input", "cli"
+    ),
+    Option(
+        "attached",
+        "switch",
+        "run",
+        True,
+        "the request is the first line of standard input, whose end cancels the run",
+        "cli",
+    ),
+    Option(
+        "result_out",
+        "path",
+        "run",
+        True,
+        "a new file for a result document that is too large for standard output",
+        "cli",
+    ),
+    Option(
+        "env",
+        "environment",
+        "check compile run",
+        False,
+        "the environment of the runtime, instead of the application's",
+        "sdk",
+    ),
     Option("cancel", "event", "run", False, "a `threading.Event` that cancels the run when set", "sdk"),
+    Option("result_type", "type", "run", False, "the Python type that the result is read into", "sdk"),
     Option("cli_path", "path", "check compile run", False, "the runtime to start, instead of the bundled one", "sdk"),
-    Option("python_executable", "path", "check compile run", False, "the Python that runs the runtime and its handlers", "request sdk"),
+    Option(
+        "python_executable",
+        "path",
+        "check compile run",
+        False,
+        "the Python that runs the runtime and its handlers",
+        "request sdk",
+    ),
 )
 
 OPTIONS: dict[str, Option] = {row.name: row for row in _ROWS}
@@ -64,6 +116,11 @@ OPTIONS: dict[str, Option] = {row.name: row for row in _ROWS}
 #: members of options of kind `numbers`; their bounds are the rows of the same name in `limits`
 MEMBERS: dict[str, tuple[str, ...]] = {
     "run_limits": ("max_steps", "max_depth", "max_external_calls", "max_value_bytes", "deadline_ms"),
+}
+
+#: words of options of kind `word`; the first is the default
+WORDS: dict[str, tuple[str, ...]] = {
+    "trace_pure_functions": ("full", "calls"),
 }
 
 #: names that people try, and what they mean: a hint of their own instead of a guess by spelling

@@ -226,17 +226,22 @@ class MapOf(Shape):
 
 
 class Obj(Shape):
-    """An object with exactly these members. ``hints`` are slips: a name that people write → the member they mean."""
+    """An object with exactly these members; ``others``: and any besides.
 
-    __slots__ = ("hints", "optional", "required")
+    ``hints`` are slips: a name that people write → the member they mean.
+    """
+
+    __slots__ = ("hints", "optional", "others", "required")
 
     def __init__(
         self,
         required: dict[str, Shape],
         optional: dict[str, Shape] | None = None,
         hints: dict[str, str] | None = None,
+        others: bool = False,
     ):
         self.required = required
+        self.others = others
         self.optional = optional or {}
         self.hints = hints or {}
 
@@ -244,7 +249,7 @@ class Obj(Shape):
         if not isinstance(value, dict):
             raise unlike(path, "an object", value)
         for name in value:
-            if name not in self.required and name not in self.optional:
+            if name not in self.required and name not in self.optional and not self.others:
                 raise Fault(path, self._unknown(name), "unknown")
         for name, shape in self.required.items():
             if name not in value:
@@ -268,7 +273,7 @@ class Obj(Shape):
             "type": "object",
             "properties": {name: shape.schema() for name, shape in members.items()},
             "required": list(self.required),
-            "additionalProperties": False,
+            "additionalProperties": self.others,
         }
 
 

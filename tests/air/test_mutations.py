@@ -87,7 +87,7 @@ def verdict(document: Document) -> str | None:
     return None
 
 
-@settings(max_examples=1_500)
+@settings(max_examples=800)
 @given(st.data())
 def test_mutated_documents_are_refused_or_sound(data: st.DataObject) -> None:
     document = copy.deepcopy(data.draw(st.sampled_from(DOCUMENTS), label="document"))

@@ -77,7 +77,7 @@ def sound(document: Document) -> bool:
     return True
 
 
-@settings(max_examples=1_500)
+@settings(max_examples=800)
 @given(st.data())
 def test_mutated_programs_that_verify_end_in_an_outcome(data: st.DataObject) -> None:
     document = copy.deepcopy(data.draw(st.sampled_from(DOCUMENTS)))

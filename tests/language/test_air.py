@@ -490,7 +490,7 @@ give round(n, 2) + round(1.5, n, "half_up")
 ["give", ["add.decimal", ["round.decimal", ["widen", ["slot", 0]], ["int", 2]], ["round.mode", ["dec", "1.5"], ["slot", 0], ["text", "half_up"]]]]
 """,
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", GOLDEN)
@@ -502,7 +502,7 @@ def test_code(name: str) -> None:
 
 def test_declarations() -> None:
     found = air(
-        "## A bill.\ntype Bill\n    ## How much.\n    amount as Decimal min 0\n    kind as Text named \"type\"\n"
+        '## A bill.\ntype Bill\n    ## How much.\n    amount as Decimal min 0\n    kind as Text named "type"\n'
         "choice Pay\n    ## Done.\n    Paid with at as Date\n    Open\n## Pays.\ntool Send\n    ## What to pay.\n    takes bill as Bill\n"
         "    gives Pay\n    requires network, filesystem.read\n    secret token\n    secret other\n    effect write\n    timeout 30 seconds\n"
         "tool Look\n    takes a as Int, b as Int\n"
@@ -527,15 +527,22 @@ def test_declarations() -> None:
     }
     assert found["callables"] == {
         "tool:app/Send": {
-            "takes": [{"name": "bill", "type": "type:app/Bill", "doc": "What to pay."}], "gives": "type:app/Pay",
-            "doc": "Pays.", "requires": ["filesystem.read", "network"], "secrets": ["token", "other"],
-            "effect": "write", "timeout_ms": 30000,
+            "takes": [{"name": "bill", "type": "type:app/Bill", "doc": "What to pay."}],
+            "gives": "type:app/Pay",
+            "doc": "Pays.",
+            "requires": ["filesystem.read", "network"],
+            "secrets": ["token", "other"],
+            "effect": "write",
+            "timeout_ms": 30000,
         },
         "tool:app/Look": {
-            "takes": [{"name": "a", "type": "Int"}, {"name": "b", "type": "Int"}], "gives": "Nothing", "requires": [],
-            "secrets": [], "effect": "none",
+            "takes": [{"name": "a", "type": "Int"}, {"name": "b", "type": "Int"}],
+            "gives": "Nothing",
+            "requires": [],
+            "secrets": [],
+            "effect": "none",
         },
-    }  # fmt: skip
+    }
 
 
 def test_costs_stand_in_the_code() -> None:
@@ -567,23 +574,69 @@ def test_long_chains_stay_flat() -> None:
 
 
 EVERY_BUILT_IN = [
-    ("length(t)", "length.text"), ("length(xs)", "length.list"), ("length(m)", "length.map"), ("sum(xs)", "sum.int"),
-    ("min(xs)", "min.int"), ("max(ts)", "max.text"), ("sorted(ts)", "sorted.text"), ("reversed(xs)", "reversed"),
-    ("unique(xs)", "unique"), ("first(xs)", "first"), ("last(xs)", "last"), ("count([b])", "count"), ("any([b])", "any"),
-    ("all([b])", "all"), ("range(n)", "range.to"), ("range(n, 2)", "range.between"), ("text(n)", "text.int"),
-    ("text(b)", "text.bool"), ("int(t)", "int.text"), ("int(d)", "int.decimal"), ("int(f)", "int.float"),
-    ("decimal(t)", "decimal.text"), ("decimal(n)", "decimal.int"), ("decimal(f)", "decimal.float"),
-    ("round(d, 1)", "round.decimal"), ("round(f, 1)", "round.float"), ("abs(n)", "abs.int"), ("abs(d)", "abs.decimal"),
-    ("trim(t)", "trim"), ("upper(t)", "upper"), ("lower(t)", "lower"), ("split(t)", "split.blanks"),
-    ('split(t, ",")', "split.text"), ('join(ts, "")', "join"), ('replace(t, "a", "b")', "replace"),
-    ('contains(t, "a")', "contains"), ('starts_with(t, "a")', "starts_with"), ('ends_with(t, "a")', "ends_with"),
-    ("slice(t, 0, 1)", "slice.text"), ("slice(xs, 0, 1)", "slice.list"), ("keys(m)", "keys"), ("values(m)", "values"),
-    ("items(m)", "items"), ("merge(m, m)", "merge"), ('without(m, "a")', "without"), ("n / 2", "div.decimal"),
-    ("n mod 2", "mod.int"), ("f / 2f", "div.float"), ("t + t", "add.text"), ("xs + xs", "add.list"),
-    ("day + 2 days", "add.date"), ("day - day", "between.date"), ("-f", "neg.float"), ("-(2 days)", "neg.duration"),
-    ("d < n", "lt.decimal"), ("t >= t", "ge.text"), ("day > day", "gt.date"), ('"a" in m', "in.map"), ("n in xs", "in.list"),
-    ("xs[0]", "index.list"), ("t[0]", "index.text"), ('m["a"]', "index.map"),
-]  # fmt: skip
+    ("length(t)", "length.text"),
+    ("length(xs)", "length.list"),
+    ("length(m)", "length.map"),
+    ("sum(xs)", "sum.int"),
+    ("min(xs)", "min.int"),
+    ("max(ts)", "max.text"),
+    ("sorted(ts)", "sorted.text"),
+    ("reversed(xs)", "reversed"),
+    ("unique(xs)", "unique"),
+    ("first(xs)", "first"),
+    ("last(xs)", "last"),
+    ("count([b])", "count"),
+    ("any([b])", "any"),
+    ("all([b])", "all"),
+    ("range(n)", "range.to"),
+    ("range(n, 2)", "range.between"),
+    ("text(n)", "text.int"),
+    ("text(b)", "text.bool"),
+    ("int(t)", "int.text"),
+    ("int(d)", "int.decimal"),
+    ("int(f)", "int.float"),
+    ("decimal(t)", "decimal.text"),
+    ("decimal(n)", "decimal.int"),
+    ("decimal(f)", "decimal.float"),
+    ("round(d, 1)", "round.decimal"),
+    ("round(f, 1)", "round.float"),
+    ("abs(n)", "abs.int"),
+    ("abs(d)", "abs.decimal"),
+    ("trim(t)", "trim"),
+    ("upper(t)", "upper"),
+    ("lower(t)", "lower"),
+    ("split(t)", "split.blanks"),
+    ('split(t, ",")', "split.text"),
+    ('join(ts, "")', "join"),
+    ('replace(t, "a", "b")', "replace"),
+    ('contains(t, "a")', "contains"),
+    ('starts_with(t, "a")', "starts_with"),
+    ('ends_with(t, "a")', "ends_with"),
+    ("slice(t, 0, 1)", "slice.text"),
+    ("slice(xs, 0, 1)", "slice.list"),
+    ("keys(m)", "keys"),
+    ("values(m)", "values"),
+    ("items(m)", "items"),
+    ("merge(m, m)", "merge"),
+    ('without(m, "a")', "without"),
+    ("n / 2", "div.decimal"),
+    ("n mod 2", "mod.int"),
+    ("f / 2f", "div.float"),
+    ("t + t", "add.text"),
+    ("xs + xs", "add.list"),
+    ("day + 2 days", "add.date"),
+    ("day - day", "between.date"),
+    ("-f", "neg.float"),
+    ("-(day - day)", "neg.duration"),
+    ("d < n", "lt.decimal"),
+    ("t >= t", "ge.text"),
+    ("day > day", "gt.date"),
+    ('"a" in m', "in.map"),
+    ("n in xs", "in.list"),
+    ("xs[0]", "index.list"),
+    ("t[0]", "index.text"),
+    ('m["a"]', "index.map"),
+]
 
 
 @pytest.mark.parametrize(("expression", "operation"), EVERY_BUILT_IN)

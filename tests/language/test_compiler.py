@@ -103,9 +103,14 @@ def test_same_text_same_bytes_in_every_process() -> None:
         "sys.stdout.buffer.write(write_program(air(PROGRAM, {'shop/types.tb': TYPES})))"
     )
     outputs = {
-        subprocess.run([sys.executable, "-c", script], env={"PYTHONHASHSEED": seed, "PYTHONPATH": "."}, capture_output=True, check=True).stdout
+        subprocess.run(
+            [sys.executable, "-c", script],
+            env={"PYTHONHASHSEED": seed, "PYTHONPATH": "."},
+            capture_output=True,
+            check=True,
+        ).stdout
         for seed in ("1", "2")
-    }  # fmt: skip
+    }
     assert outputs == {write_program(air(PROGRAM, {"shop/types.tb": TYPES}))}
 
 
@@ -152,7 +157,9 @@ DEEP = {
 
 @pytest.mark.parametrize("name", DEEP)
 def test_deep_expressions_end_well(name: str) -> None:
-    found = compiled(body(f"give {DEEP[name]}", takes="n as Int", before="type R\n    a as Optional Int\nchoice C is Low, High"))
+    found = compiled(
+        body(f"give {DEEP[name]}", takes="n as Int", before="type R\n    a as Optional Int\nchoice C is Low, High")
+    )
     if found.air is not None:
         read_program(write_program(found.air))
     else:
@@ -163,7 +170,11 @@ def test_nesting_that_the_document_could_not_hold_is_refused() -> None:
     depth = 55
     expression = "[" * depth + "Wrap(a: first([n]))" + "]" * depth
     takes = "List of " * depth
-    found = compiled(body(f"let _x as {takes}Wrap = {expression}\ngive 1", takes="n as Int", before="type Wrap\n    a as Optional Int"))
+    found = compiled(
+        body(
+            f"let _x as {takes}Wrap = {expression}\ngive 1", takes="n as Int", before="type Wrap\n    a as Optional Int"
+        )
+    )
     if found.air is not None:
         read_program(write_program(found.air))
     else:
@@ -178,19 +189,27 @@ def test_many_declarations() -> None:
 
 
 def test_many_modules_in_a_row() -> None:
-    others = {f"m{number}.tb": f"module m{number}\nimport m{number + 1}\ntype T\n    a as m{number + 1}.T\n" for number in range(300)}
+    others = {
+        f"m{number}.tb": f"module m{number}\nimport m{number + 1}\ntype T\n    a as m{number + 1}.T\n"
+        for number in range(300)
+    }
     others["m300.tb"] = "module m300\ntype T\n    a as Int\n"
     found = compiled("import m0\ntype T\n    a as m0.T\n", others)
     assert problems(found) == []
 
 
 def test_too_many_files() -> None:
-    others = {f"m{number}.tb": f"module m{number}\nimport m{number + 1}\ntype T\n    a as m{number + 1}.T\n" for number in range(1100)}
+    others = {
+        f"m{number}.tb": f"module m{number}\nimport m{number + 1}\ntype T\n    a as m{number + 1}.T\n"
+        for number in range(1100)
+    }
     found = compiled("import m0\ntype T\n    a as m0.T\n", others)
     assert problems(found) == ["m998.tb TB9005 2:8"]
 
 
-WORDS = sorted(set(PROGRAM.replace("\n", " ").split(" ")) | {"none", "[]", "otherwise", "is present", "Wrong", "{}", "call"})
+WORDS = sorted(
+    set(PROGRAM.replace("\n", " ").split(" ")) | {"none", "[]", "otherwise", "is present", "Wrong", "{}", "call"}
+)
 
 
 @given(st.data())

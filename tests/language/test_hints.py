@@ -65,7 +65,36 @@ def test_signs_behind_a_value(sign: str) -> None:
 
 
 def test_every_sign_is_tested() -> None:
-    tested = {*OPERATORS, *"= & | ? ++ -> => << >> .. ... : // ; /* \\ ?? ?. := += -= *= /= %= !".split()}
+    tested = {
+        *OPERATORS,
+        *[
+            "=",
+            "&",
+            "|",
+            "?",
+            "++",
+            "->",
+            "=>",
+            "<<",
+            ">>",
+            "..",
+            "...",
+            ":",
+            "//",
+            ";",
+            "/*",
+            "\\",
+            "??",
+            "?.",
+            ":=",
+            "+=",
+            "-=",
+            "*=",
+            "/=",
+            "%=",
+            "!",
+        ],
+    }
     assert set(hints.FOREIGN_SIGNS) == tested
 
 

@@ -16,14 +16,19 @@ WRONG: dict[str, tuple[str, str]] = {
     "unknown once a callable": (body("let a = xx\nlet b = xx\ngive a + b + xx"), "TB3001 5:17"),
     "unknown type": ("type A\n    b as Strin\n", "TB3001 3:10"),
     "unknown type once a module": ("type A\n    b as Strin\n    c as Strin\n", "TB3001 3:10"),
-    "unknown function": (body("give Totl(1)", before="function Total\n    takes n as Int\n    gives Int\n    do\n        give n"),
-                         "TB3001 10:14"),
+    "unknown function": (
+        body("give Totl(1)", before="function Total\n    takes n as Int\n    gives Int\n    do\n        give n"),
+        "TB3001 10:14",
+    ),
     "unknown callable": (body("call Pya(1)\ngive 1", kind="strategy", before=PAY), "TB3001 9:14"),
     "unknown module prefix": (body("give m.Total(1)"), "TB3001 5:14"),
     "unknown grant": ("tool T\n    requires netwrk\n    effect none\n", "TB5003 3:14"),
     "generic type without its inside": ("type A\n    b as List\n", None),
     "declared twice": ("type A\n    b as Int\ntype A\n    c as Int\n", "TB3002 4:6"),
-    "declared as type and function": ("type A\n    b as Int\nfunction A\n    gives Int\n    do\n        give 1\n", "TB3002 4:10"),
+    "declared as type and function": (
+        "type A\n    b as Int\nfunction A\n    gives Int\n    do\n        give 1\n",
+        "TB3002 4:10",
+    ),
     "built-in type declared": ("type Text\n    b as Int\n", "TB3002 2:6"),
     "field twice": ("type A\n    b as Int\n    b as Text\n", "TB3002 4:5"),
     "wire name twice": ('type A\n    b as Int named "c"\n    c as Text\n', "TB3002 4:5"),
@@ -35,26 +40,46 @@ WRONG: dict[str, tuple[str, str]] = {
     "let shadows across blocks": (body("let a = 1\nif true\n    let a = 2\n    give a\ngive a"), "TB3002 7:17"),
     "loop shadows": (body("for each n in [1]\n    give n\ngive n", takes="n as Int"), "TB3002 6:18"),
     "comprehension shadows": (body("give sum([n for n in [1]])", takes="n as Int"), "TB3002 6:25"),
-    "arm shadows": (body("when first([n])\n    is present as n\n        give n\n    is absent\n        give 0", takes="n as Int"),
-                    "TB3002 7:27"),
-    "unknown field": (body("give a.nme", takes="a as A", gives="Text", before="type A\n    name as Text"), "TB3003 8:16"),
+    "arm shadows": (
+        body("when first([n])\n    is present as n\n        give n\n    is absent\n        give 0", takes="n as Int"),
+        "TB3002 7:27",
+    ),
+    "unknown field": (
+        body("give a.nme", takes="a as A", gives="Text", before="type A\n    name as Text"),
+        "TB3003 8:16",
+    ),
     "field of a plain value": (body("give n.length", takes="n as Text"), "TB3003 6:16"),
     "field of a map": (body("give m.a", takes="m as Map of Int"), "TB3003 6:16"),
     "payload outside when": (body("give a.b", takes="a as A", before="choice A\n    B with b as Int"), "TB3003 8:16"),
     "unknown variant": (body("give Hgih", gives="A", before="choice A is High, Low"), "TB3009 6:14"),
-    "unknown variant behind its choice": (body("give A.Hgih", gives="A", before="choice A is High, Low"), "TB3009 6:16"),
+    "unknown variant behind its choice": (
+        body("give A.Hgih", gives="A", before="choice A is High, Low"),
+        "TB3009 6:16",
+    ),
     "unknown variant in an arm": (
-        body("when a\n    is Hgih\n        give 1\n    else\n        give 2", takes="a as A", before="choice A is High, Low"),
+        body(
+            "when a\n    is Hgih\n        give 1\n    else\n        give 2",
+            takes="a as A",
+            before="choice A is High, Low",
+        ),
         "TB3009 8:16",
     ),
-    "unknown variant in a test": (body("give a is Hgih", takes="a as A", gives="Bool", before="choice A is High, Low"),
-                                  "TB3009 7:19"),
-    "variant without its choice": (body("let a = Low\ngive 1 if a is Low else 2", before="choice A is High, Low"),
-                                   "TB4005 6:17"),
+    "unknown variant in a test": (
+        body("give a is Hgih", takes="a as A", gives="Bool", before="choice A is High, Low"),
+        "TB3009 7:19",
+    ),
+    "variant without its choice": (
+        body("let a = Low\ngive 1 if a is Low else 2", before="choice A is High, Low"),
+        "TB4005 6:17",
+    ),
     "unknown built-in": (body("give lenght(t)", takes="t as Text"), "TB3010 6:14"),
     "tool in an expression": (body("give Pay(1)", kind="strategy", gives="Text", before=PAY), "TB3007 9:14"),
     "function called by call": (
-        body("give call G(1)", kind="strategy", before="function G\n    takes n as Int\n    gives Int\n    do\n        give n"),
+        body(
+            "give call G(1)",
+            kind="strategy",
+            before="function G\n    takes n as Int\n    gives Int\n    do\n        give n",
+        ),
         "TB3007 10:14",
     ),
     "type called": (body("call A(1)\ngive 1", kind="strategy", before="type A\n    b as Int"), "TB3007 7:14"),
@@ -63,7 +88,7 @@ WRONG: dict[str, tuple[str, str]] = {
     "alias as a record": (body("let a = A(1)\ngive 1", before="type A is Int min 0"), "TB3007 6:17"),
     "record as a choice": (body("let a = A.B\ngive 1", before="type A\n    b as Int"), "TB3007 7:17"),
     "Touba's own module": ("module touba\ntype A\n    b as Int\n", "TB3008 1:8"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", WRONG)
@@ -98,12 +123,17 @@ def test_both_imports() -> None:
         "import shop.types as types\nimport shop.more\nfrom shop.types import Line, Size\n"
         "function F\n    takes a as Line, b as types.Order, c as Size\n    gives Int\n    do\n"
         "        give 1 if c is types.Size.Small and c is not Size.Large else shop.more.One()\n",
-        {"shop/types.tb": OTHER, "src/shop/more.tb": "module shop.more\nfunction One\n    gives Int\n    do\n        give 1\n"},
+        {
+            "shop/types.tb": OTHER,
+            "src/shop/more.tb": "module shop.more\nfunction One\n    gives Int\n    do\n        give 1\n",
+        },
     )
     assert found["modules"] == ["app", "shop.more", "shop.types"]
     assert [each["type"] for each in found["callables"]["function:app/F"]["takes"]] == [
-        "type:shop.types/Line", "type:shop.types/Order", "type:shop.types/Size",
-    ]  # fmt: skip
+        "type:shop.types/Line",
+        "type:shop.types/Order",
+        "type:shop.types/Size",
+    ]
     assert found["source_map"]["files"] == ["main.tb", "shop/types.tb", "src/shop/more.tb"]
 
 
@@ -122,10 +152,14 @@ IMPORTS: dict[str, tuple[str, dict[str, str], list[str]]] = {
         ["TB3004 2:8"],
     ),
     "imported and declared": (
-        "from shop.types import Line\ntype Line\n    b as Text\n", {"shop/types.tb": OTHER}, ["TB3002 3:6"],
+        "from shop.types import Line\ntype Line\n    b as Text\n",
+        {"shop/types.tb": OTHER},
+        ["TB3002 3:6"],
     ),
     "imported twice": (
-        "from shop.types import Line, Line\ntype A\n    b as Line\n", {"shop/types.tb": OTHER}, ["TB3002 2:30"],
+        "from shop.types import Line, Line\ntype A\n    b as Line\n",
+        {"shop/types.tb": OTHER},
+        ["TB3002 2:30"],
     ),
     "one name for two modules": (
         "import shop.types as t\nimport shop.more as t\ntype A\n    b as t.Line\n",
@@ -133,11 +167,13 @@ IMPORTS: dict[str, tuple[str, dict[str, str], list[str]]] = {
         ["TB3002 3:21"],
     ),
     "unknown in a module": (
-        "import shop.types as t\ntype A\n    b as t.Lin\n", {"shop/types.tb": OTHER}, ["TB3001 4:12"],
+        "import shop.types as t\ntype A\n    b as t.Lin\n",
+        {"shop/types.tb": OTHER},
+        ["TB3001 4:12"],
     ),
     "a module that imports itself": ("import app\ntype A\n    b as app.B\ntype B\n    c as Int\n", {}, ["TB3005 2:8"]),
     "the entry by its path": ("import main\ntype A\n    b as Int\n", {}, ["TB3008 2:8"]),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", IMPORTS)
@@ -161,7 +197,8 @@ def test_import_circle_is_one_error_from_its_smallest_name() -> None:
 
 def test_errors_of_all_modules_come_together() -> None:
     found = compiled(
-        "import other\ntype A\n    b as Strin\n    c as other.B\n", {"other.tb": "module other\ntype B\n    c as Strin\n"}
+        "import other\ntype A\n    b as Strin\n    c as other.B\n",
+        {"other.tb": "module other\ntype B\n    c as Strin\n"},
     )
     assert problems(found) == ["TB3001 4:10", "other.tb TB3001 3:10"]
 

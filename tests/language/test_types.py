@@ -38,22 +38,31 @@ WRONG: dict[str, tuple[str, str]] = {
     "for goes through lists": (body("for each a in n\n    give a\ngive 1", takes="n as Int"), "TB4001 6:23"),
     "for goes through no map": (body("for each a in n\n    give 1\ngive 1", takes="n as Map of Int"), "TB4001 6:23"),
     "repeat counts Ints": (body("repeat up to 1.5 times\n    break\ngive 1"), "TB4001 5:22"),
-    "declared let": (body('let a as Text = 1\ngive length(a)'), "TB4001 5:25"),
+    "declared let": (body("let a as Text = 1\ngive length(a)"), "TB4001 5:25"),
     "set": (body('var a = 1\nset a = "b"\ngive a'), "TB4001 6:17"),
     "argument": (give('G(a: 1, b: "x")', before=FUNCTION), "TB4001 10:25"),
     "record field": (give("A(name: 1)", gives="A", before=RECORD), "TB4001 8:22"),
     "wrap only once": (give("n", takes="n as Int", gives="Optional Optional Int"), "TB4001 6:14"),
     "result of a call": (
-        body("let a as Int = call T(1)\ngive a", kind="strategy", before="tool T\n    takes a as Int\n    gives Text\n    effect none"),
+        body(
+            "let a as Int = call T(1)\ngive a",
+            kind="strategy",
+            before="tool T\n    takes a as Int\n    gives Text\n    effect none",
+        ),
         "TB4001 9:24",
     ),
     "nothing has no name": (
         body("let a = call T(1)\ngive 1", kind="strategy", before="tool T\n    takes a as Int\n    effect none"),
         "TB4001 8:17",
     ),
-    "wrong pattern": (body('when n\n    is "a"\n        give 1\n    else\n        give 2', takes="n as Int"), "TB4001 7:16"),
-    "variant of no choice": (body("when n\n    is Paid\n        give 1\n    else\n        give 2", takes="n as Int"),
-                             "TB4001 7:16"),
+    "wrong pattern": (
+        body('when n\n    is "a"\n        give 1\n    else\n        give 2', takes="n as Int"),
+        "TB4001 7:16",
+    ),
+    "variant of no choice": (
+        body("when n\n    is Paid\n        give 1\n    else\n        give 2", takes="n as Int"),
+        "TB4001 7:16",
+    ),
     "text plus int": (give("t + 1", takes="t as Text", gives="Text"), "TB4002 6:16"),
     "float plus int": (give("f + 1", takes="f as Float", gives="Float"), "TB4002 6:16"),
     "div of decimals": (give("1.5 div 2", gives="Decimal"), "TB4002 5:18"),
@@ -69,11 +78,15 @@ WRONG: dict[str, tuple[str, str]] = {
     "wrong position": (give('n["a"]', takes="n as List of Int"), "TB4001 6:16"),
     "built-in with a wrong type": (give("length(n)", takes="n as Int"), "TB4002 6:14"),
     "text of a text": (give("text(t)", takes="t as Text", gives="Text"), "TB4002 6:14"),
-    "sort without an order": (give("sorted(xs by .b)", takes="xs as List of A", gives="List of A",
-                                   before="type A\n    b as Bool"), "TB4002 8:28"),
+    "sort without an order": (
+        give("sorted(xs by .b)", takes="xs as List of A", gives="List of A", before="type A\n    b as Bool"),
+        "TB4002 8:28",
+    ),
     "with of no record": (give("n with (a: 1)", takes="n as Int"), "TB4002 6:14"),
-    "when over a list": (body("when xs\n    is 1\n        give 1\n    else\n        give 2", takes="xs as List of Int"),
-                         "TB4002 6:14"),
+    "when over a list": (
+        body("when xs\n    is 1\n        give 1\n    else\n        give 2", takes="xs as List of Int"),
+        "TB4002 6:14",
+    ),
     "too few arguments": (give("slice(t, 1)", takes="t as Text", gives="Text"), "TB4003 6:14"),
     "unknown rounding mode": (give('round(1.5, 1, "half_upp")', gives="Decimal"), "TB4003 5:28"),
     "rounding mode is a literal": (give("round(1.5, 1, t)", takes="t as Text", gives="Decimal"), "TB4003 6:28"),
@@ -94,19 +107,26 @@ WRONG: dict[str, tuple[str, str]] = {
     "Optional compared": (give("n is 1", takes="n as Optional Int", gives="Bool"), "TB4004 6:14"),
     "Optional in a text": (give('"{n}"', takes="n as Optional Int", gives="Text"), "TB4004 6:16"),
     "field of an Optional": (give("a.name", takes="a as Optional A", gives="Text", before=RECORD), "TB4004 9:14"),
-    "Optional list gone through": (body("for each a in n\n    give a\ngive 1", takes="n as Optional List of Int"),
-                                   "TB4004 6:23"),
+    "Optional list gone through": (
+        body("for each a in n\n    give a\ngive 1", takes="n as Optional List of Int"),
+        "TB4004 6:23",
+    ),
     "Optional fallback": (give("n otherwise n", takes="n as Optional Int"), "TB4004 6:26"),
     "first gives an Optional": (give("first([1])"), "TB4004 5:14"),
     "argument of a built-in": (give("length(t)", takes="t as Optional Text"), "TB4004 6:21"),
     "literals for an Optional": (
-        body("when n\n    is 1\n        give 1\n    else\n        give 2", takes="n as Optional Int"), "TB4004 6:14"),
-    "var is not narrowed": (
-        body("var n = first([1])\nif n is present\n    give n\ngive 1"), "TB4004 7:18"),
+        body("when n\n    is 1\n        give 1\n    else\n        give 2", takes="n as Optional Int"),
+        "TB4004 6:14",
+    ),
+    "var is not narrowed": (body("var n = first([1])\nif n is present\n    give n\ngive 1"), "TB4004 7:18"),
     "not narrowed by or": (
-        body("if n is present or m is present\n    give n\ngive 1", takes="n as Optional Int, m as Optional Int"), "TB4004 7:18"),
+        body("if n is present or m is present\n    give n\ngive 1", takes="n as Optional Int, m as Optional Int"),
+        "TB4004 7:18",
+    ),
     "not narrowed after an if that goes on": (
-        body("var a = 0\nif n is absent\n    set a = 1\ngive n + a", takes="n as Optional Int"), "TB4004 9:14"),
+        body("var a = 0\nif n is absent\n    set a = 1\ngive n + a", takes="n as Optional Int"),
+        "TB4004 9:14",
+    ),
     "untold list": (body("let a = []\ngive 1"), "TB4005 5:17"),
     "untold none": (body("let a = none\ngive 1"), "TB4005 5:17"),
     "untold map": (body("var a = {}\ngive 1"), "TB4005 5:17"),
@@ -136,7 +156,7 @@ WRONG: dict[str, tuple[str, str]] = {
     "decimal of too many digits": (give("1.2345678901234567890123456789012345", gives="Decimal"), "TB4010 5:14"),
     "float out of range": (give("1e400f", gives="Float"), "TB4010 5:14"),
     "time-out of nothing": ("tool T\n    timeout 0 seconds\n", "TB4010 3:13"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", WRONG)
@@ -170,8 +190,12 @@ FITS = {
     "empty list": ("[]", "", "List of Int", ["list", "Int", []]),
     "empty map": ("{}", "", "Map of Int", ["map", "Int", []]),
     "elements widened": ("[1, 2.5]", "", "List of Decimal", ["list", "Decimal", [["dec", "1"], ["dec", "2.5"]]]),
-    "elements wrapped": ("[1, none]", "", "List of Optional Int",
-                         ["list", ["Optional", "Int"], [["some", ["int", 1]], ["absent", "Int"]]]),
+    "elements wrapped": (
+        "[1, none]",
+        "",
+        "List of Optional Int",
+        ["list", ["Optional", "Int"], [["some", ["int", 1]], ["absent", "Int"]]],
+    ),
     "list in an Optional": ("[]", "", "Optional List of Int", ["some", ["list", "Int", []]]),
     "least int": ("-9223372036854775808", "", "Int", ["int", "-9223372036854775808"]),
     "int beyond 2^53": ("9007199254740992", "", "Int", ["int", "9007199254740992"]),
@@ -180,8 +204,13 @@ FITS = {
     "negative float": ("-1e-3f", "", "Float", ["float", "-0.001"]),
     "duration": ("90 minutes", "", "Duration", ["duration", "PT1H30M"]),
     "date": ('date "2026-01-31"', "", "Date", ["date", "2026-01-31"]),
-    "datetime": ('datetime "2026-01-31T12:00:00.500+02:00"', "", "DateTime", ["datetime", "2026-01-31T12:00:00.5+02:00"]),
-}  # fmt: skip
+    "datetime": (
+        'datetime "2026-01-31T12:00:00.500+02:00"',
+        "",
+        "DateTime",
+        ["datetime", "2026-01-31T12:00:00.5+02:00"],
+    ),
+}
 
 
 @pytest.mark.parametrize("name", FITS)
@@ -241,11 +270,11 @@ NARROWED = {
     "both branches": "if n is present\n    let _a = n\nelse\n    give 0\ngive n",
     "let": "let m = n\nif m is absent\n    give 0\ngive m",
     "field path": "let a = [Holder(value: n)]\nfor each h in a\n    if h.value is present and h.value > 1\n        give h.value\ngive 0",
-    "nested path": "let a = Outer(holder: Holder(value: n))\nrequire a.holder is present else \"no\"\n"
-                   "require a.holder.value is present else \"no\"\ngive a.holder.value",
+    "nested path": 'let a = Outer(holder: Holder(value: n))\nrequire a.holder is present else "no"\n'
+    'require a.holder.value is present else "no"\ngive a.holder.value',
     "wraps again": "if n is present\n    let _a as Optional Int = n\ngive 0",
     "otherwise": "let m = first([1]) otherwise 2\ngive m + (n otherwise 0)",
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", NARROWED)
@@ -257,8 +286,11 @@ def test_narrowing(name: str) -> None:
 
 def test_narrowed_values_are_opened() -> None:
     assert value("n if n is present else 0", takes="n as Optional Int") == [
-        "if", ["present", ["slot", 0]], ["open", ["slot", 0]], ["int", 0],
-    ]  # fmt: skip
+        "if",
+        ["present", ["slot", 0]],
+        ["open", ["slot", 0]],
+        ["int", 0],
+    ]
 
 
 # --- constraints ------------------------------------------------------------------------------------------------------
@@ -266,8 +298,8 @@ def test_narrowed_values_are_opened() -> None:
 
 def test_constraints_in_declarations() -> None:
     found = air(
-        'type A is Text length 1 to 40\ntype B is Optional Decimal min 0 below 1.5\n'
-        'type C is List of (A length max 3) length min 1\ntype D is Duration above 30 seconds\n'
+        "type A is Text length 1 to 40\ntype B is Optional Decimal min 0 below 1.5\n"
+        "type C is List of (A length max 3) length min 1\ntype D is Duration above 30 seconds\n"
         'type E is Date min date "2026-01-31"\ntype F is Optional A length 2\n'
     )["types"]
     assert [found[f"type:app/{name}"]["of"] for name in "ABCDEF"] == [
@@ -282,23 +314,48 @@ def test_constraints_in_declarations() -> None:
 
 PLACES = {
     "let": ("let a as Small = n\ngive a", [["set", 1, ["constrain", "type:app/Small", "a", ["slot", 0]]]]),
-    "set": ("var a as Small = 1\nset a = n\ngive a",
-            [["set", 1, ["constrain", "type:app/Small", "a", ["int", 1]]],
-             ["set", 1, ["constrain", "type:app/Small", "a", ["slot", 0]]]]),
-    "list": ("let a as List of Small = [n]\ngive length(a)",
-             [["set", 1, ["constrain", ["List", "type:app/Small"], "a", ["list", "Int", [["slot", 0]]]]]]),
-    "optional": ("let _a as Optional Small = n\ngive 1",
-                 [["set", 1, ["constrain", ["Optional", "type:app/Small"], "_a", ["some", ["slot", 0]]]]]),
-    "argument": ("let _a = Take(n)\ngive 1",
-                 [["set", 1, ["apply", "function:app/Take", [["constrain", "type:app/Small", "small", ["slot", 0]]]]]]),
-    "field": ("let _a = Holder(small: n)\ngive 1",
-              [["set", 1, ["record", "type:app/Holder", [["constrain", "type:app/Small", "small", ["slot", 0]]]]]]),
-    "changed field": ("let _a = Holder(small: 1) with (small: n)\ngive 1",
-                      [["set", 1, ["with", ["record", "type:app/Holder", [["constrain", "type:app/Small", "small", ["int", 1]]]],
-                                   [["small", ["constrain", "type:app/Small", "small", ["slot", 0]]]]]]]),
-    "payload": ("let _a = Choice.Held(small: n)\ngive 1",
-                [["set", 1, ["make", "type:app/Choice", "Held", [["constrain", "type:app/Small", "small", ["slot", 0]]]]]]),
-}  # fmt: skip
+    "set": (
+        "var a as Small = 1\nset a = n\ngive a",
+        [
+            ["set", 1, ["constrain", "type:app/Small", "a", ["int", 1]]],
+            ["set", 1, ["constrain", "type:app/Small", "a", ["slot", 0]]],
+        ],
+    ),
+    "list": (
+        "let a as List of Small = [n]\ngive length(a)",
+        [["set", 1, ["constrain", ["List", "type:app/Small"], "a", ["list", "Int", [["slot", 0]]]]]],
+    ),
+    "optional": (
+        "let _a as Optional Small = n\ngive 1",
+        [["set", 1, ["constrain", ["Optional", "type:app/Small"], "_a", ["some", ["slot", 0]]]]],
+    ),
+    "argument": (
+        "let _a = Take(n)\ngive 1",
+        [["set", 1, ["apply", "function:app/Take", [["constrain", "type:app/Small", "small", ["slot", 0]]]]]],
+    ),
+    "field": (
+        "let _a = Holder(small: n)\ngive 1",
+        [["set", 1, ["record", "type:app/Holder", [["constrain", "type:app/Small", "small", ["slot", 0]]]]]],
+    ),
+    "changed field": (
+        "let _a = Holder(small: 1) with (small: n)\ngive 1",
+        [
+            [
+                "set",
+                1,
+                [
+                    "with",
+                    ["record", "type:app/Holder", [["constrain", "type:app/Small", "small", ["int", 1]]]],
+                    [["small", ["constrain", "type:app/Small", "small", ["slot", 0]]]],
+                ],
+            ]
+        ],
+    ),
+    "payload": (
+        "let _a = Choice.Held(small: n)\ngive 1",
+        [["set", 1, ["make", "type:app/Choice", "Held", [["constrain", "type:app/Small", "small", ["slot", 0]]]]]],
+    ),
+}
 
 SMALL = (
     "type Small is Int min 0 max 9\ntype Holder\n    small as Small\nchoice Choice\n    Held with small as Small\n"
@@ -313,17 +370,24 @@ def test_every_place_checks_its_constraints(name: str) -> None:
 
 
 def test_give_checks_its_constraints() -> None:
-    assert value("n", takes="n as Int", gives="Small", before=SMALL) == ["constrain", "type:app/Small", "$", ["slot", 0]]
+    assert value("n", takes="n as Int", gives="Small", before=SMALL) == [
+        "constrain",
+        "type:app/Small",
+        "$",
+        ["slot", 0],
+    ]
 
 
 def test_call_result_with_a_declared_type() -> None:
     assert code(
-        "let a as Small = call T(1)\ngive a", kind="strategy", before=SMALL + "\ntool T\n    takes n as Small\n    gives Int\n    effect none"
+        "let a as Small = call T(1)\ngive a",
+        kind="strategy",
+        before=SMALL + "\ntool T\n    takes n as Small\n    gives Int\n    effect none",
     ) == [
-        ["call", 1, 0, "tool:app/T", [["constrain", "type:app/Small", "n", ["int", 1]]]],
-        ["set", 1, ["constrain", "type:app/Small", "a", ["slot", 0]]],
-        ["give", ["slot", 1]],
-    ]  # fmt: skip
+        ["call", 1, 1, "tool:app/T", [["constrain", "type:app/Small", "n", ["int", 1]]]],
+        ["set", 0, ["constrain", "type:app/Small", "a", ["slot", 1]]],
+        ["give", ["slot", 0]],
+    ]
 
 
 def test_slots_have_base_types() -> None:

@@ -53,7 +53,9 @@ def shown(name: str) -> str:
 
 def unknown(what: str, name: str, known: Iterable[str]) -> str:
     """The sentence for a name that does not exist, with the nearest one that does."""
-    near = nearest(name, tuple(known)) if len(name) <= 60 else None
+    candidates = tuple(known)
+    # Looking for the nearest of very many names would take longer than reading the document.
+    near = nearest(name, candidates) if len(name) <= 60 and len(candidates) <= 1_000 else None
     return f"the {what} `{shown(name)}` is not known" + (f"; did you mean `{near}`?" if near else "")
 
 

@@ -87,20 +87,20 @@ def _check_requires(given: list[str], used: set[str]) -> None:
         raise fault((None, "requires"), f"the program uses {', '.join(sorted(used)) or 'no feature'}")
 
 
-def _take_modules(value: Any, place: Place) -> list[str]:
+def _take_modules(value: Any, place: Place) -> frozenset[str]:
     modules = take_texts(value, place)
     for position, name in enumerate(modules):
         if not is_module(name):
             raise fault((place, position), f"`{shown(name)}` is not written as modules are")
     if modules != sorted(modules):
         raise fault(place, "the modules are not sorted")
-    return modules
+    return frozenset(modules)
 
 
 # --- callables --------------------------------------------------------------------------------------------------------
 
 
-def _check_callables(value: Any, place: Place, types: Types, modules: list[str]) -> set[str]:
+def _check_callables(value: Any, place: Place, types: Types, modules: frozenset[str]) -> set[str]:
     """Check all callables; gives the features that they use."""
     callables = take_map(value, place)
     signatures = {ref: _take_signature(ref, each, (place, ref), types, modules) for ref, each in callables.items()}
@@ -113,7 +113,7 @@ def _check_callables(value: Any, place: Place, types: Types, modules: list[str])
     return features
 
 
-def _take_signature(ref: str, value: Any, place: Place, types: Types, modules: list[str]) -> Signature:
+def _take_signature(ref: str, value: Any, place: Place, types: Types, modules: frozenset[str]) -> Signature:
     parts = split_ref(ref)
     if parts is None or parts[0] not in KINDS:
         raise fault(place, "a callable's reference is written `KIND:MODULE/NAME`; kinds are " + ", ".join(KINDS))

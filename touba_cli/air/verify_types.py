@@ -37,7 +37,7 @@ class Types:
     Raises ToubaFailure (AirInvalid) for the first fault.
     """
 
-    def __init__(self, declared: Any, place: Place, modules: list[str]):
+    def __init__(self, declared: Any, place: Place, modules: frozenset[str]):
         self._modules = modules
         #: reference → declaration, the built-in ones included
         self.declared: dict[str, dict[str, Any]] = {**BUILT_IN_TYPES, **take_map(declared, place)}
@@ -59,6 +59,16 @@ class Types:
             for variant, fields in _field_lists(declaration):
                 self._fields[ref, variant] = {each["name"]: self.base(freeze(each["type"])) for each in fields}
         self._check_finite(place)
+        #: reference of a choice → names of its variants
+        self._variants: dict[TypeForm, list[str]] = {
+            ref: [each["name"] for each in declaration["variants"]]
+            for ref, declaration in self.declared.items()
+            if declaration["kind"] == "choice"
+        }
+        #: references of the choices without payload
+        self._plain_choices = {
+            ref for ref, names in self._variants.items() if not any(self.payload(ref, name) for name in names)
+        }
 
     # --- questions ----------------------------------------------------------------------------------------------------
 
@@ -78,15 +88,11 @@ class Types:
 
     def variants(self, form: TypeForm) -> list[str] | None:
         """Names of the variants of a choice; None for any other type."""
-        declaration = self.declared.get(form) if isinstance(form, str) else None
-        if declaration is None or declaration["kind"] != "choice":
-            return None
-        return [each["name"] for each in declaration["variants"]]
+        return self._variants.get(form)
 
     def is_plain_choice(self, form: TypeForm) -> bool:
         """Whether it is a choice without payload."""
-        variants = self.variants(form)
-        return variants is not None and not any(self.payload(form, each) for each in variants)
+        return form in self._plain_choices
 
     def is_ordered(self, form: TypeForm) -> bool:
         return form in ORDERED_TYPES or self.is_plain_choice(form)

@@ -11,7 +11,7 @@ import os
 from ..codec import ExactNumber, JsonInvalid, decode
 from ..errors import ToubaFailure
 from ..limits import LIMITS, REQUEST_BYTES
-from ..options import MEMBERS, SLIPS, Option, nearest, options_of
+from ..options import MEMBERS, SLIPS, WORDS, Option, nearest, options_of
 from ..project.files import check_path, read_file, shown
 
 TYPE_CHECKING = False
@@ -187,6 +187,11 @@ def check_value(row: Option, value: Any, label: str) -> Any:
         raise _wrong(label, "a text", value)
     if kind == "path":
         return check_path(value, label)
+    if kind == "word":
+        if value not in WORDS[row.name]:
+            words = " or ".join(f"`{word}`" for word in WORDS[row.name])
+            raise ToubaFailure("OptionInvalid", f"{label} takes {words}")
+        return value
     if not value:
         raise ToubaFailure("OptionInvalid", f"{label} is empty")
     if not value.isprintable():

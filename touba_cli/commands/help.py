@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..limits import LIMITS
-from ..options import MEMBERS, Option, options_of
+from ..options import MEMBERS, WORDS, Option, options_of
 
 #: command → what it does, in the order of the help
 COMMANDS: dict[str, str] = {
@@ -65,4 +65,6 @@ def command_help(command: str) -> str:
 def _spelling(row: Option) -> str:
     if row.kind == "switch":
         return row.flag
+    if row.kind == "word":
+        return f"{row.flag}={'|'.join(WORDS[row.name])}"
     return f"{row.flag}={'-' if row.name == 'request' else _PLACEHOLDERS[row.kind]}"

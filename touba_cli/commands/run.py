@@ -32,7 +32,7 @@ def command(words: list[str], interrupts: Interrupts) -> int:
     """Run the command and print its document or text; gives the exit code."""
     as_json = inputs.wants_json(words)
     run = Run(interrupts, as_json)
-    envelope, data = envelopes.write(run.execute(words))
+    envelope, data = envelopes.write(run.execute(words), run.keep)
     if as_json:
         print_document(data)
     else:
@@ -44,13 +44,14 @@ def command(words: list[str], interrupts: Interrupts) -> int:
 class Run:
     """One run of the command: what is known of it so far, so that every failure finds its envelope."""
 
-    __slots__ = ("_as_json", "_interrupts", "_run_id", "_trace_file", "_warnings", "diagnostics_text")
+    __slots__ = ("_as_json", "_interrupts", "_result_out", "_run_id", "_trace_file", "_warnings", "diagnostics_text")
 
     def __init__(self, interrupts: Interrupts, as_json: bool):
         self._interrupts = interrupts
         self._as_json = as_json
         self._run_id = os.urandom(16).hex()
         self._trace_file: OutputFile | None = None
+        self._result_out: str | None = None
         self._warnings: list[dict[str, str]] = []
         #: the program's errors as a terminal shows them
         self.diagnostics_text = ""
@@ -67,8 +68,17 @@ class Run:
             if self._trace_file is not None:
                 self._trace_file.discard()
 
+    def keep(self, data: bytes) -> bool:
+        """Put a result document that is too large into the file that was named for it; whether that was done."""
+        if self._result_out is None:
+            return False
+        from ..project.files import write_new
+
+        return write_new(self._result_out, data)
+
     def _execute(self, words: list[str]) -> dict[str, Any]:
         options = inputs.read_options("run", words, self._interrupts)
+        self._result_out = options.get("result_out")
         started = time.monotonic()
         self._run_id = options.get("run_id", self._run_id)
         if options.get("attached"):
@@ -139,7 +149,8 @@ class Run:
         handlers = bind_tools(program, tools, manifest, open_secrets, root, python, self._warnings)
         granted = {ref: handler.grants for ref, handler in handlers.items()}
         run_limits = RunLimits(**{name: value for name, value in limits.items() if name != "deadline_ms"})
-        machine = Machine(program, table, entry, arguments, run_limits, granted)
+        detailed = options.get("trace_pure_functions", "full") == "full"
+        machine = Machine(program, table, entry, arguments, run_limits, granted, trace_functions=detailed)
         deadline = started + limits["deadline_ms"] / 1000 if "deadline_ms" in limits else None
         identity = Identity(self._run_id, program.digest, entry)
         return Driver(machine, handlers, identity, self._interrupts, Host(self._show, relay), deadline)

@@ -50,7 +50,7 @@ def _capital(body: Body, node: tree.Capital, hint: TypeForm | None) -> Typed:
 def _ignored(body: Body, node: tree.Capital) -> Typed:
     """Look at the arguments of something that was reported, so that what is wrong in them is reported too."""
     for argument in node.arguments or ():
-        body.elaborate(argument.value)
+        body.elaborate(argument.value, UNKNOWN)
     return unknown()
 
 
@@ -224,7 +224,7 @@ def _by_name(
         else:
             given[argument.name.text] = argument
             continue
-        body.elaborate(argument.value)
+        body.elaborate(argument.value, UNKNOWN)
     return given
 
 
@@ -267,7 +267,7 @@ def arguments(body: Body, signature: Signature, given: list[tree.Argument], span
             related=signature.related(body.unit),
         )  # fmt: skip
         for argument in given:
-            body.elaborate(argument.value)
+            body.elaborate(argument.value, UNKNOWN)
         return []
     named = _by_name(body, given, takes, signature.name, None, "input")
     missing = [each for each in takes if each.name not in named]
@@ -298,7 +298,7 @@ def _with(body: Body, node: tree.With, hint: TypeForm | None) -> Typed:
             title = f"`{show(of.form)}` is not a record"
             body.report("TB4002", title, node.of.span, "`with` changes fields of a record")
         for change in node.changes:
-            body.elaborate(change.value)
+            body.elaborate(change.value, UNKNOWN)
         return unknown()
     if not node.changes:
         body.report("TB4003", "`with` changes no field", node.span, "write `with (field: …)`")

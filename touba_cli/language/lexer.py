@@ -288,7 +288,8 @@ class Lexer:
             if match["exponent"] is None:
                 if match["point"]:
                     return Token("decimal", raw, start, end, digits)
-                if self.text[end : end + 1] == "." and not self.text[end + 1 : end + 2].isalpha():
+                following = self.text[end + 1 : end + 2]
+                if self.text[end : end + 1] == "." and not following.isalpha() and following != ".":
                     self.report("TB1007", f"`{raw}.` is not a number", start, end + 1, f"write `{raw}.0` or `{raw}`")
                 return Token("int", raw, start, end, digits)
         self.report("TB1007", f"`{raw[:40]}` is not a number", start, end, _number_label(raw))
@@ -301,17 +302,22 @@ class Lexer:
         if sign in ("//", ";") and not nested:
             # What follows on the line is a comment or another statement: neither can be read here.
             self._report_sign(sign, start, end)
-            return self.line_end(end, limit)
+            end = self.line_end(end, limit)
+            tokens.append(Token("bad", text[start:end], start, end))
+            return end
         if sign == "/*" and not nested:
             self._report_sign(sign, start, end)
             close = -1 if self._no_comment_end else text.find("*/", end, limit)
-            if close >= 0:
-                return close + 2
-            self._no_comment_end = True
-            return self.line_end(end, limit)
+            self._no_comment_end = close < 0
+            end = close + 2 if close >= 0 else self.line_end(end, limit)
+            tokens.append(Token("bad", text[start:end], start, end))
+            return end
         if sign == ".":  # `.5`
             number = _TOKEN.match(text, end, limit)
             stop = number.end() if number else end
+            if nested and tokens and tokens[-1].kind == ":":  # `{amount:.2f}`
+                tokens.append(Token(".", ".", start, end))
+                return end
             self.report(
                 "TB1007", f"`{text[start:stop][:40]}` is not a number", start, stop, "write `0` before the point"
             )

@@ -11,7 +11,21 @@ from . import tree
 from .body import Body, rule, wants_hint
 from .construct import variant_test
 from .expressions import elements, field_form, negation, refuse_none
-from .forms import BOTTOM, SAME, UNKNOWN, WIDEN, Binding, common, fit, inner, is_optional, is_ordered, mentions, opened, show
+from .forms import (
+    BOTTOM,
+    SAME,
+    UNKNOWN,
+    WIDEN,
+    Binding,
+    common,
+    fit,
+    inner,
+    is_optional,
+    is_ordered,
+    mentions,
+    opened,
+    show,
+)
 from .hints import near
 from .literals import OutOfRange, as_decimal, literal
 from .scope import Typed, unknown
@@ -134,13 +148,17 @@ def _chain(body: Body, node: tree.Chain, hint: TypeForm | None) -> Typed:
     """A line of sums or products. It stays flat; only where an Int so far must become a Decimal is it closed."""
     list_hint = _list_hint(hint)
     first_hint = list_hint
+    #: the second operand, where it had to be looked at first; no operand is looked at twice
+    second: Typed | None = None
     if first_hint is None and wants_hint(body, node.first):
-        first_hint = body.elaborate(node.rest[0][2]).form
+        second = body.elaborate(node.rest[0][2])
+        first_hint = second.form
     so_far = body.elaborate(node.first, first_hint)
     parts: list[Any] = [so_far.code]
     before = node.first
     for operator, span, operand in node.rest:
-        right = body.elaborate(operand, list_hint or _list_hint(so_far.form))
+        right = second or body.elaborate(operand, list_hint or _list_hint(so_far.form))
+        second = None
         if _is_unknown([so_far, right]):
             so_far = unknown()
             continue
@@ -329,13 +347,13 @@ def _built_in(body: Body, node: tree.BuiltIn, hint: TypeForm | None) -> Typed:
     rows = SPELLINGS.get(("call", name))
     if rows is None:
         for argument in node.arguments:
-            body.elaborate(argument)
+            body.elaborate(argument, UNKNOWN)
         _report_unknown(body, node)
         return unknown()
     fitting = tuple(row for row in rows if len(row.takes) == len(node.arguments))
     if not fitting:
         for argument in node.arguments:
-            body.elaborate(argument)
+            body.elaborate(argument, UNKNOWN)
         counts = " or ".join(str(count) for count in sorted({len(row.takes) for row in rows}))
         body.report(
             "TB4003", f"`{name}` takes {counts} {'value' if counts == '1' else 'values'}, not {len(node.arguments)}",

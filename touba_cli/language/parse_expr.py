@@ -106,7 +106,7 @@ class ExpressionReader(LiteralReader):
     def operators(self, lowest: int) -> Expr:
         """An expression of operators that bind at least as tight as ``lowest``."""
         self._depth += 1
-        if self._depth > EXPRESSION_DEPTH + BRACKET_DEPTH:
+        if self._depth > EXPRESSION_DEPTH + 1:
             self._too_deep(self.token)
         start = self.token.start
         left = self._negation(start) if lowest <= NOT and self.is_word("not") else self._operand()
@@ -216,15 +216,16 @@ class ExpressionReader(LiteralReader):
             else:
                 self.report("TB2011", "a number has no sign `+`", token, "remove it")
             self._bound(len(signs))
-        value = self._opened()
+        start = self.token.start
+        value = self._postfix()
+        if self.is_word("otherwise") or self.token.kind == "??":
+            value = self._otherwise(start, value)
         for sign, token in reversed(signs):
             value = tree.Prefix(Span(token.start, self.last_end), sign, value, Span(token.start, token.end))
         return value
 
-    def _opened(self) -> Expr:
+    def _otherwise(self, start: int, value: Expr) -> Expr:
         """`a otherwise b otherwise c`: from the right, since a fallback may be an Optional itself."""
-        start = self.token.start
-        value = self._postfix()
         starts = [start]
         values = [value]
         while self.is_word("otherwise") or self.token.kind == "??":
@@ -233,7 +234,8 @@ class ExpressionReader(LiteralReader):
                 self.foreign_sign(token, pad=True)
             self._bound(len(values))
             starts.append(self.token.start)
-            values.append(self._operand() if self.token.kind in ("-", "!", "+") else self._postfix())
+            signed = self.token.kind in ("-", "!", "+")
+            values.append(self.operators(UNARY) if signed else self._postfix())
         result = values.pop()
         for begin, optional in zip(reversed(starts[:-1]), reversed(values), strict=True):
             result = tree.Otherwise(Span(begin, self.last_end), optional, result)
@@ -243,7 +245,12 @@ class ExpressionReader(LiteralReader):
 
     def _postfix(self) -> Expr:
         start = self.token.start
-        value = self._primary()
+        token = self.token
+        if token.kind == "word" and self.peek().kind == "(" and token.text not in HARD_WORDS:
+            value = self._built_in()
+        else:
+            read = _PRIMARIES.get(token.kind)
+            value = read(self) if read is not None else self._no_value()
         steps = 0
         while True:
             kind = self.token.kind
@@ -299,30 +306,16 @@ class ExpressionReader(LiteralReader):
             return tree.Capital(Span(start, self.last_end), path, name_of(token), arguments)
         return self.fail("the name of a field")
 
-    def _primary(self) -> Expr:
+    def _no_value(self) -> Expr:
+        """What stands where a value should."""
         token = self.token
-        kind = token.kind
-        if kind == "word":
-            return self._word()
-        if kind in ("int", "decimal", "float"):
-            return self.number()
-        if kind in ("text", "block"):
-            return self.text()
-        if kind == "capital":
-            return self._capital()
-        if kind == "(":
-            return self._bracketed()
-        if kind == "[":
-            return self._list()
-        if kind == "{":
-            return self._map()
-        if kind == "bad":
+        if token.kind == "bad":
             self.advance()
             return tree.Unknown(Span(token.start, token.end))
-        if kind == "hidden":
+        if token.kind == "hidden":
             self.value_name("a value")
             return tree.Variable(Span(token.start, token.end), token.text)
-        if kind == "end" and self.at >= 2 and self.source.text.endswith("--", 0, token.start):
+        if token.kind == "end" and self.at >= 2 and self.source.text.endswith("--", 0, token.start):
             place = Span(token.start - 2, token.start)
             self.stop("TB2008", "`--` is the spelling of another language", place, "write `set x = x - 1`")
         return self.fail("a value")
@@ -333,16 +326,13 @@ class ExpressionReader(LiteralReader):
         span = Span(token.start, token.end)
         if word in HARD_WORDS:
             return self._hard_word(token, span)
-        if self.peek().kind == "(":
-            self.advance()
-            return self._built_in(token)
         hint = FOREIGN_VALUES.get(word)
         if hint is not None:
             return self._foreign_value(token, span)
         prefix = FOREIGN_PREFIXES.get(word)
         if (
             prefix is not None
-            and self.peek().kind in ("word", "capital", "(", "text")
+            and self.peek().kind in ("word", "capital", "text")
             and self.peek().text not in HARD_WORDS
         ):
             self.stop("TB2008", f"`{word}` is the spelling of another language", token, prefix.label)
@@ -462,8 +452,9 @@ class ExpressionReader(LiteralReader):
         self._close(")")
         return found
 
-    def _built_in(self, token: Token) -> Expr:
-        """The brackets of a built-in function, whose name was read."""
+    def _built_in(self) -> Expr:
+        """A small name and brackets."""
+        token = self.advance()
         name = name_of(token)
         if token.text == "sorted":
             return self._sorted(name)
@@ -509,7 +500,9 @@ class ExpressionReader(LiteralReader):
         self._open()
         if self.token.kind == ")":
             self.stop("TB2011", "brackets hold nothing", self.token, "put a value inside")
+        self._depth -= 1  # brackets alone are no level of the tree
         value = self.expression()
+        self._depth += 1
         if self.token.kind == ",":
             self.stop("TB2011", "brackets hold one value", self.token, "write a list `[a, b]`, or a record")
         self._close(")")
@@ -670,3 +663,12 @@ def _path(value: Expr) -> list[tree.Name] | None:
         return None
     names.reverse()
     return names
+
+
+#: kind of token → what reads the value that begins with it
+_PRIMARIES: dict[str, Callable[[ExpressionReader], Expr]] = {
+    "word": ExpressionReader._word, "capital": ExpressionReader._capital, "int": ExpressionReader.number,
+    "decimal": ExpressionReader.number, "float": ExpressionReader.number, "text": ExpressionReader.text,
+    "block": ExpressionReader.text, "(": ExpressionReader._bracketed, "[": ExpressionReader._list,
+    "{": ExpressionReader._map,
+}  # fmt: skip

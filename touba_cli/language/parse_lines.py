@@ -7,7 +7,7 @@ from collections.abc import Callable
 from . import tree
 from .cursor import Cursor, Stop, later, name_of
 from .diagnostics import Problems, Related
-from .hints import FOREIGN_DECLARATIONS, near
+from .hints import FOREIGN_DECLARATIONS, FOREIGN_STATEMENTS, near
 from .layout import Line, lay_out
 from .lexer import tokenize
 from .parse_statements import StatementReader
@@ -64,15 +64,24 @@ class ModuleReader(StatementReader):
             else:
                 indented = False
             self.next += 1
+            if first.kind == "bad":  # a comment of another language, most often
+                self.skip_block(line)
+                continue
             self._top_line(line)
             self._first_line = False
-        if self._module_line is None:
-            place = self.lines[0].tokens[0] if self.lines else None
-            span = Span(place.start, place.end) if place else Span(0, 0)
+        if self._module_line is None and not self._first_is_doubtful():
+            span = Span(0, 0)
+            if self.lines:
+                first = self.lines[0].tokens[0]
+                span = Span(first.start, first.end)
             self.problems.add(
                 "TB2009", "the `module` line is missing", self.source, span, "begin the file with `module name`"
             )
         return self._module
+
+    def _first_is_doubtful(self) -> bool:
+        """Whether the first line could not be read: it may be the `module` line, and was reported."""
+        return bool(self.lines) and self.lines[0].bad and self.lines[0].tokens[0].text not in self._top
 
     def _top_line(self, line: Line) -> None:
         reader = self.reader(line)
@@ -381,6 +390,8 @@ class ModuleReader(StatementReader):
                 self.lose_doc(clause)
                 self.skip_block(clause)
             elif not signature.read(clause, reader):
+                # under `def` and its like everything was written for another language
+                clause.bad = clause.bad or line.tokens[0].text not in DECLARATION_WORDS
                 stray = self._stray_statements(clause, reader, kind)
                 body = body or stray
         if body is None:
@@ -392,11 +403,13 @@ class ModuleReader(StatementReader):
         self._declare(tree.CallableDecl(line.span, kind, name, signature.takes, signature.gives, body, doc))
 
     def _stray_statements(self, line: Line, reader: LineReader, kind: str) -> tree.Block | None:
-        """A line that is no clause. Where statements stand without their `do`, they are read after the first was
-        reported."""
+        """A line that is no clause.
+
+        Where statements stand without their `do`, they are read after the first was reported.
+        """
         first = reader.token
         word = first.text if first.kind == "word" else ""
-        if word not in STATEMENT_WORDS:
+        if word not in STATEMENT_WORDS and word not in FOREIGN_STATEMENTS:
             self.lose_doc(line)
             label = "this clause belongs to a tool" if word in TOOL_WORDS else ""
             reader.unknown_word(CALLABLE_WORDS, f"a {kind}", label, later_in="callable")

@@ -63,7 +63,11 @@ class StatementReader(BlockReader):
         following = reader.peek()
         if read is not None and following.kind not in _ASSIGNMENTS:
             reader.advance()
-            return self._finish(line, reader, read)
+            try:
+                return read(line, reader)
+            except Stop:
+                self.skip_block(line)
+                return None
         if first.kind in ("word", "hidden", "capital") and following.kind in _ASSIGNMENTS:
             return self._assignment(line, reader)
         hint = FOREIGN_STATEMENTS.get(word) if first.kind == "word" else None
@@ -72,15 +76,6 @@ class StatementReader(BlockReader):
         self._report_first_word(line, reader)
         self.skip_block(line)
         return None
-
-    def _finish(
-        self, line: Line, reader: LineReader, read: Callable[[Line, LineReader], Statement | None]
-    ) -> Statement | None:
-        try:
-            return read(line, reader)
-        except Stop:
-            self.skip_block(line)
-            return None
 
     def _foreign(self, line: Line, reader: LineReader, hint: Foreign) -> Statement | None:
         """A first word of another language: the line is read as the statement that was meant."""
@@ -96,7 +91,11 @@ class StatementReader(BlockReader):
         if read is None:  # `elif`, `except`: the statement that they continue did not take them
             self.skip_block(line)
             return None
-        return self._finish(line, reader, read)
+        try:
+            return read(line, reader)
+        except Stop:
+            self.skip_block(line)
+            return None
 
     def _assignment(self, line: Line, reader: LineReader) -> Statement | None:
         """`x = 3`: a statement never begins with a name."""

@@ -1,7 +1,7 @@
 """Diagnostics as plain text, with the lines they are about.
 
-The text is the same everywhere: no colour, no width of a terminal. Control characters and marks that turn the direction of
-text are always escaped, so that a program cannot change what a reader sees of its problems.
+The text is the same everywhere: no colour, no width of a terminal. Control characters and marks that turn the direction
+of text are always escaped, so that a program cannot change what a reader sees of its problems.
 """
 
 from __future__ import annotations

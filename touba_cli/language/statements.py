@@ -165,7 +165,7 @@ class Lines:
     def _store(
         self, node: tree.Call, called: tuple[Signature, list[list[Any]]], symbol: Symbol, span: tree.Span, why: str
     ) -> None:
-        """A call whose result goes into a slot: at once, or by a slot of its own where something is still to be done."""
+        """A call whose result goes into a slot: at once, or by a slot of its own where more is to be done."""
         form = called[0].base
         if form == symbol.form and not self.body.types.constrained(symbol.declared):
             self._emit_call(node, called, symbol.slot)
@@ -226,7 +226,7 @@ class Lines:
             if isinstance(node.value, tree.Call):
                 self._called(node.value)
             else:
-                self.body.elaborate(node.value)
+                self.body.elaborate(node.value, UNKNOWN)
             return False
         if isinstance(node.value, tree.Call) and self.signature.base == "Nothing":
             called = self._called(node.value)
@@ -252,7 +252,7 @@ class Lines:
         found = self.body.unit.find(node.path, node.name, "callable")
         if found is None or not self._is_callable(node, found):
             for argument in node.arguments:
-                self.body.elaborate(argument.value)
+                self.body.elaborate(argument.value, UNKNOWN)
             return None
         signature = self.body.signatures.of(found)
         return signature, arguments(self.body, signature, node.arguments, node.span)

@@ -53,8 +53,8 @@ class GenericType(Node):
 class Constraint(Node):
     """`length 1 to 40`, `min 0`: ``word`` is ``length``, ``min``, ``max``, ``above`` or ``below``.
 
-    For ``length``: low and high are whole numbers or None. For the others ``bound`` is a literal expression (a `Literal`,
-    or a `Prefix` "-" over one).
+    For ``length``: low and high are whole numbers or None. For the others ``bound`` is a literal expression (a
+    `Literal`, or a `Prefix` "-" over one).
     """
 
     word: str
@@ -65,7 +65,7 @@ class Constraint(Node):
 
 @dataclass(eq=False, slots=True)
 class ConstrainedType(Node):
-    """A type with constraints. Through `Optional` they pass to the inner type: the checker does that, not the parser."""
+    """A type with constraints. Through `Optional` they pass to the inner type: the checker does that."""
 
     of: Type
     constraints: list[Constraint]
@@ -86,9 +86,9 @@ Type: TypeAlias = NamedType | GenericType | ConstrainedType | UnknownType
 class Literal(Node):
     """``kind``: int, decimal, float, text, bool, none, date, datetime, duration.
 
-    ``value``: int → `int`; decimal and float → the digits as `str` without `_` and `f`; text → the decoded `str`; bool →
-    `bool`; none → None; date and datetime → the `str` between the quotes; duration → ``(amount, unit)`` with the unit in
-    the plural (seconds, minutes, hours, days).
+    ``value``: int → `int`; decimal and float → the digits as `str` without `_` and `f`; text → the decoded `str`;
+    bool → `bool`; none → None; date and datetime → the `str` between the quotes; duration → ``(amount, unit)`` with the
+    unit in the plural (seconds, minutes, hours, days).
     """
 
     kind: str
@@ -257,8 +257,8 @@ class Unknown(Node):
 
 
 Expr: TypeAlias = (
-    Literal | Interpolation | Variable | Capital | BuiltIn | SortedBy | Field | Index | With | Otherwise | Prefix | Chain
-    | Comparison | IsPresent | Logic | Conditional | ListLiteral | Comprehension | MapLiteral | Unknown
+    Literal | Interpolation | Variable | Capital | BuiltIn | SortedBy | Field | Index | With | Otherwise | Prefix
+    | Chain | Comparison | IsPresent | Logic | Conditional | ListLiteral | Comprehension | MapLiteral | Unknown
 )  # fmt: skip
 
 
@@ -403,7 +403,7 @@ class Continue(Node):
 
 @dataclass(eq=False, slots=True)
 class Attempt(Node):
-    """`attempt … on failure as problem …`: ``problem`` is None without `as`; ``handler_span`` is the `on failure` line."""
+    """`attempt … on failure as problem …`: ``problem`` is None without `as`, ``handler_span`` the `on failure` line."""
 
     block: Block
     problem: Name | None

@@ -180,5 +180,24 @@ class OutputFile:
             os.unlink(self._temporary)
 
 
+def write_new(path: str, data: bytes) -> bool:
+    """Write a file that must not exist yet and that only its owner may read. False where that is not possible."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
+    try:
+        descriptor = os.open(path, flags, 0o600)
+    except OSError:
+        return False
+    try:
+        view = memoryview(data)
+        while view:
+            view = view[os.write(descriptor, view) :]
+    except OSError:
+        os.unlink(path)
+        return False
+    finally:
+        os.close(descriptor)
+    return True
+
+
 def _unwritable(path: str, what: str, why: str) -> ToubaFailure:
     return ToubaFailure("FileUnwritable", f"{what} `{shown(path)}` cannot be written: {why}")

@@ -5,11 +5,12 @@ from __future__ import annotations
 from ..air.program import place
 from ..codec import encode
 from ..errors import ToubaFailure
-from ..limits import ENVELOPE_BYTES
+from ..limits import ENVELOPE_BYTES, RESULT_FILE_BYTES
 from ..outcomes import OUTCOMES, PHASES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from ..air.program import Program
@@ -20,7 +21,7 @@ RUN_PROTOCOL = "touba-run-v1"
 #: what to do when a part of the envelope is the one that makes it too large
 _WAYS = {
     "result": "Return less: hand large data on through a tool.",
-    "trace": "The trace is what is large: let the program make fewer calls in one run.",
+    "trace": 'Set `trace_pure_functions` to "calls", or let the program make fewer calls in one run.',
     "messages": "Show less.",
     "explanation": "Use shorter texts in `stop`, `fail` and `require`.",
     "error": "Use shorter texts in errors.",
@@ -116,21 +117,26 @@ def ended(run_id: str, program: Program, end: Ended, warnings: list[dict[str, st
     return envelope
 
 
-def write(envelope: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
+def write(envelope: dict[str, Any], keep: Callable[[bytes], bool] | None = None) -> tuple[dict[str, Any], bytes]:
     """The bytes of an envelope, without line end, and the envelope that they say.
 
     One that is too large becomes a failure that names its largest part: the run has ended, and its effects stand.
+
+    Parameters:
+        envelope: the result document.
+        keep: is given the bytes of one that is too large, and says whether they are kept.
     """
     data = encode(envelope)
     if len(data) <= ENVELOPE_BYTES:
         return envelope, data
     largest = max(_WAYS, key=lambda name: len(encode(envelope[name])))
-    failure = ToubaFailure(
-        "ResponseTooLarge",
+    message = (
         f"the result document has {len(data)} bytes; {ENVELOPE_BYTES} are allowed. Its largest part is `{largest}`. "
-        "The run has ended and its effects stand",
-        hint=_WAYS[largest],
+        "The run has ended and its effects stand"
     )
+    if keep is not None and len(data) <= RESULT_FILE_BYTES and keep(data):
+        message += "; the whole document was kept in the file that `result_out` names"
+    failure = ToubaFailure("ResponseTooLarge", message, hint=_WAYS[largest])
     shorter = refused(envelope["run_id"], failure)
     shorter["usage"] = envelope["usage"]
     return shorter, encode(shorter)

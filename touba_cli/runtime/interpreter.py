@@ -1,5 +1,8 @@
 """The plain reference interpreter: what instructions and expressions of AIR mean. `docs/air.md` is its subject.
 
+What runs often is run by generated code instead (`execution.py`), to which this module is the oracle in tests and the
+fallback at work.
+
 `run` is the one loop for all callables. It goes through the instructions of a frame until one needs the machine
 (`give`, `call`, `show`, `stop`, or the end of a slice) and says which. Functions are run by the same loop, from
 inside the expression that applies them, and can only give.
@@ -33,6 +36,7 @@ from .tasks import Frame
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import TracebackType
     from typing import Any, TypeAlias
 
     from ..air.program import Callable as Declared
@@ -54,55 +58,77 @@ def allow_recursion() -> None:
         sys.setrecursionlimit(RECURSION_LIMIT)
 
 
+class TooDeep(ToubaFailure):
+    """One more callable would be open than may be. Whoever catches it `tell`s which are, the outermost first."""
+
+    def __init__(self, ref: str):
+        super().__init__("DepthLimitExceeded", "")
+        self._called = ref
+
+    def tell(self, opened: list[str]) -> None:
+        refs = [*opened, self._called]
+        limit = len(opened)
+        if len(refs) > 10:
+            refs = [*refs[:5], "…", *refs[-5:]]
+        self.message = f"more than {limit} callables would be open inside each other: {' > '.join(refs)}"
+        self.args = (self.message,)
+
+
 class State:
     """What expressions can reach: the slots of the callable at work, the budget, the program and its types."""
 
-    __slots__ = ("budget", "callables", "effects", "max_depth", "opened", "prepared", "result", "slots", "table")
+    __slots__ = ("budget", "callables", "effects", "prepared", "result", "room", "slots", "table")
 
-    def __init__(self, callables: dict[str, Declared], table: TypeTable, budget: Budget, max_depth: int):
+    def __init__(self, callables: dict[str, Declared], table: TypeTable, budget: Budget):
         self.callables = callables
         self.table = table
         self.budget = budget
-        self.max_depth = max_depth
+        #: how many more callables may be opened inside the one at work
+        self.room = 0
         self.slots: list[Value] = []
         #: the effects of the task at work
         self.effects: list[Any] = []
-        #: references of its open callables
-        self.opened: list[str] = []
         #: what the instruction that ended `run` evaluated
         self.result: Any = None
         #: id of a node → what was worked out for it once: a literal's value, a type, names; the program keeps the nodes
         self.prepared: dict[int, Any] = {}
 
-    def check_depth(self, ref: str) -> None:
-        """Refuse to open one more callable past the limit. Raises ToubaFailure (DepthLimitExceeded)."""
-        if len(self.opened) >= self.max_depth:
-            raise ToubaFailure(
-                "DepthLimitExceeded",
-                f"more than {self.max_depth} callables would be open inside each other: {_line(self.opened, ref)}",
-            )
+    def run(self, frame: Frame, may_stop: bool) -> str:
+        """Run a frame until an instruction needs the machine: see `run`."""
+        return run(self, frame, may_stop)
 
     def apply(self, function: Declared, arguments: list[Value]) -> Value:
         """The result of a function."""
-        opened = self.opened
-        if len(opened) >= self.max_depth:
-            self.check_depth(function.ref)
+        room = self.room
+        if room <= 0:
+            raise TooDeep(function.ref)
         self.budget.charge(function.cost)
-        opened.append(function.ref)
+        self.room = room - 1
         slots = self.slots
-        if run(self, Frame(function, arguments), False) != "give":
+        if self.run(Frame(function, arguments), False) != "give":
             raise unsound("a function has an effect")
-        # Only on success: after a failure the machine takes up a frame of its own, with the slots of that.
+        # Only on success: after a failure the machine takes up a frame of its own, with the slots and room of that.
         self.slots = slots
-        opened.pop()
+        self.room = room
         return self.result
 
+    def open_callables(self, traceback: TracebackType | None) -> list[str]:
+        """References of the callables that were open where an exception came from, the outermost first."""
+        refs = []
+        while traceback is not None:
+            ref = self.ref_of(traceback)
+            if ref is not None:
+                refs.append(ref)
+            traceback = traceback.tb_next
+        return refs
 
-def _line(opened: list[str], ref: str) -> str:
-    refs = [*opened, ref]
-    if len(refs) > 10:
-        refs = [*refs[:5], "…", *refs[-5:]]
-    return " > ".join(refs)
+    def ref_of(self, traceback: TracebackType) -> str | None:
+        """The callable that one level of a traceback runs; None for any other Python function."""
+        frame = traceback.tb_frame
+        if frame.f_code is not run.__code__:
+            return None
+        ref: str = frame.f_locals["frame"].callable.ref
+        return ref
 
 
 def unsound(message: str) -> ToubaFailure:
@@ -113,17 +139,18 @@ def unsound(message: str) -> ToubaFailure:
 # Instructions
 
 
-def run(state: State, frame: Frame, may_stop: bool) -> str:
+def run(state: State, frame: Frame, may_stop: bool, one_turn: bool = False) -> str:
     """Run a frame until an instruction needs the machine.
 
     Parameters:
         state: the run; `state.result` is set to what the instruction evaluated (arguments for ``call``).
         frame: where to go on; its ``pc`` is left at the instruction that is named by the result, or at the next
-            one where a slice ended.
+            one where a slice or turn ended.
         may_stop: whether the end of a slice ends the loop; else the budget's pulse is called and it goes on.
+        one_turn: end after the first back edge.
 
     Returns:
-        "give", "call", "show", "stop", or "again" for the end of a slice.
+        "give", "call", "show", "stop", "again" for the end of a slice, or "turn" for a back edge.
 
     Raises:
         ToubaFailure: with `place` and `ref` of the innermost callable.
@@ -172,6 +199,8 @@ def run(state: State, frame: Frame, may_stop: bool) -> str:
                 else:
                     budget.charge(instruction[2])
                     pc = instruction[1]
+                if one_turn:
+                    return "turn"
             elif op == "give":
                 node = instruction[1]
                 state.result = evaluate[node[0]](state, node)

@@ -24,7 +24,8 @@ from ..values.check import ValueInvalid
 from ..values.model import make_record
 from .budget import Budget
 from .events import Event
-from .interpreter import State, allow_recursion, run, unsound
+from .execution import GeneratingState
+from .interpreter import State, TooDeep, allow_recursion, unsound
 from .tasks import ENDED, RUNNABLE, Frame, Park, Task
 
 TYPE_CHECKING = False
@@ -195,6 +196,8 @@ class Machine:
         arguments: the inputs of the entry, decoded, in their order.
         limits: what the run may use.
         granted: reference of a tool → the grants that its handler gets.
+        engine: None as a rule; tests name what runs the code: "reference", the interpreter alone, or "generated",
+            generated code from the first instruction on.
     """
 
     def __init__(
@@ -205,6 +208,7 @@ class Machine:
         arguments: list[Value],
         limits: RunLimits,
         granted: dict[str, frozenset[str]],
+        engine: str | None = None,
     ):
         allow_recursion()
         self._table = table
@@ -214,7 +218,10 @@ class Machine:
         self._limits = limits
         self._granted = granted
         self._budget = Budget(limits.max_steps, limits.max_value_bytes)
-        self._state = State(program.callables, table, self._budget, limits.max_depth)
+        if engine == "reference":
+            self._state = State(program.callables, table, self._budget)
+        else:
+            self._state = GeneratingState(program.callables, table, self._budget, at_once=engine == "generated")
         self._external_calls = 0
         self._task = Task("0")
         self._run_span = ""
@@ -279,7 +286,7 @@ class Machine:
 
     def _work(self, task: Task) -> None:
         state = self._state
-        state.opened = task.opened
+        state.room = self._limits.max_depth - len(task.frames)
         state.effects = task.effects
         if task.park is not RUNNABLE:
             self._take_up(task)
@@ -288,7 +295,7 @@ class Machine:
             self._begin(task)
             return
         frame = task.frames[-1]
-        why = run(state, frame, True)
+        why = state.run(frame, True)
         if why == "give":
             self._give(task, frame)
         elif why == "call":
@@ -307,13 +314,13 @@ class Machine:
         self._start(task)
         if self._entry.kind == "tool":
             raise unsound("a tool is the entry")
-        self._state.check_depth(self._entry.ref)
+        self._check_depth(self._entry.ref)
         self._budget.spend(self._entry.cost)
-        self._open(task, Frame(self._entry, self._arguments, self._run_span))
+        task.frames.append(Frame(self._entry, self._arguments, self._run_span))
 
-    def _open(self, task: Task, frame: Frame) -> None:
-        task.frames.append(frame)
-        task.opened.append(frame.callable.ref)
+    def _check_depth(self, ref: str) -> None:
+        if self._state.room <= 0:
+            raise TooDeep(ref)
 
     def _give(self, task: Task, frame: Frame) -> None:
         value = self._state.result
@@ -341,17 +348,16 @@ class Machine:
             return
         if callee.kind == "function":
             raise unsound("a function is called like a skill")
-        self._state.check_depth(ref)
+        self._check_depth(ref)
         self._budget.spend(callee.cost)
         occurrence = frame.reach(site)
         span = task.new_span()
         self._tell(task, "call_started", ref, span, frame.span, occurrence, {})
-        self._open(task, Frame(callee, arguments, span, occurrence))
+        task.frames.append(Frame(callee, arguments, span, occurrence))
 
     def _close(self, task: Task, data: dict[str, Any]) -> None:
         """Take the innermost frame away; the entry's has no event of its own."""
         frame = task.frames.pop()
-        del task.opened[len(task.frames) :]
         if task.frames:
             parent = task.frames[-1].span
             self._tell(task, "call_completed", frame.callable.ref, frame.span, parent, frame.occurrence, data)
@@ -418,8 +424,11 @@ class Machine:
 
     def _catch(self, task: Task, failure: ToubaFailure) -> None:
         """Go on at the handler of the innermost attempt that may see the failure; else the run fails with it."""
-        _forget_frames(failure)
         frames = task.frames
+        if isinstance(failure, TooDeep):
+            # The first that the traceback knows is the machine's own frame.
+            failure.tell([each.callable.ref for each in frames] + self._state.open_callables(failure.__traceback__)[1:])
+        _forget_frames(failure)
         place = (frames[-1].callable.ref, frames[-1].pc) if frames else (self._entry.ref, 0)
         if failure.place is None:
             failure.place = place
@@ -433,7 +442,6 @@ class Machine:
             return
         while len(frames) > catching:
             self._close(task, {"outcome": "failed", "code": failure.code})
-        del task.opened[len(frames) :]
         frame = frames[-1]
         handler, slot, _ = frame.attempts.pop()
         message = failure.message if failure.explanation is None else failure.explanation

@@ -74,15 +74,13 @@ ENDED = Park("ended")
 class Task:
     """One line of work. ``effects`` lists committed writes that can be compensated, in commit order."""
 
-    __slots__ = ("effects", "frames", "name", "opened", "park", "spans")
+    __slots__ = ("effects", "frames", "name", "park", "spans")
 
     def __init__(self, name: str):
         self.name = name
         self.frames: list[Frame] = []
         self.effects: list[Any] = []
         self.park = RUNNABLE
-        #: references of all open callables, functions too, the entry first
-        self.opened: list[str] = []
         self.spans = 0
 
     def new_span(self) -> str:

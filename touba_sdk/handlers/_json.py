@@ -74,6 +74,9 @@ def _find_encoder() -> Callable[[Any], str]:
 _scan = _find_scanner()
 _encode = _find_encoder()
 _BLANKS = " \t\n\r"
+#: nesting that is read; the runtime sends at most 100 levels of a value
+_DEPTH = 200
+_NO_STRUCTURE = bytes(byte for byte in range(256) if byte not in b'"[]{}')
 
 
 def read(data: bytes) -> Any:
@@ -85,6 +88,8 @@ def read(data: bytes) -> Any:
     start = len(text) - len(text.lstrip(_BLANKS))
     if start == len(text):
         raise JsonInvalid("there is no document")
+    if _too_deep(data):
+        raise JsonInvalid("it is nested too deep")
     try:
         try:
             value, end = _scan(text, start)
@@ -97,13 +102,32 @@ def read(data: bytes) -> Any:
         raise
     except StopIteration as stop:
         raise JsonInvalid(_at("a value was expected", text, stop.value)) from None
-    except RecursionError:
-        raise JsonInvalid("it is nested too deep") from None
     except ValueError as fault:
         raise JsonInvalid(_at("it breaks off or is misspelt", text, getattr(fault, "pos", start))) from None
     if text[end:].strip(_BLANKS):
         raise JsonInvalid(_at("text follows the end of the document", text, end))
     return value
+
+
+def _too_deep(data: bytes) -> bool:
+    """Whether brackets outside texts nest past the limit.
+
+    Counted here, because the C scanner trusts Python's recursion limit, which an application may have raised past
+    what its stack holds.
+    """
+    if data.count(b"[") + data.count(b"{") <= _DEPTH:
+        return False
+    depth = 0
+    inside = False
+    # Without escaped backslashes and quotes every quote left begins or ends a text.
+    for byte in data.replace(b"\\\\", b"").replace(b'\\"', b"").translate(None, _NO_STRUCTURE):
+        if byte == 0x22:
+            inside = not inside
+        elif not inside:
+            depth += 1 if byte in b"[{" else -1
+            if depth > _DEPTH:
+                return True
+    return False
 
 
 def _at(message: str, text: str, position: Any) -> str:

@@ -53,7 +53,7 @@ from .messages import (
     tool_results,
     user_text,
 )
-from .model import LanguageModel, Middleware, TokenCounter, chain
+from .model import LanguageModel, Middleware, TokenCounter, chain, token_counter
 from .requests import (
     Logprobs,
     ReasoningConfig,
@@ -87,7 +87,7 @@ from .streams import (
 if TYPE_CHECKING:
     from .portal import generate_sync, stream_sync
     from .schema import SchemaTypeError, TypedResponse, generate_typed, schema_for
-    from .wire import from_json, to_json
+    from .wire import from_json, messages_from_json, messages_to_json, request_digest, to_json
 
 #: names that are loaded when they are first used → module
 _PLACES = {
@@ -96,6 +96,9 @@ _PLACES = {
     "from_json": "wire",
     "generate_sync": "portal",
     "generate_typed": "schema",
+    "messages_from_json": "wire",
+    "messages_to_json": "wire",
+    "request_digest": "wire",
     "schema_for": "schema",
     "stream_sync": "portal",
     "to_json": "wire",
@@ -171,8 +174,11 @@ __all__ = [
     "generate_sync",
     "generate_typed",
     "is_retryable",
+    "messages_from_json",
+    "messages_to_json",
     "model_error",
     "project_content",
+    "request_digest",
     "response_events",
     "retry_reason",
     "schema_for",
@@ -182,6 +188,7 @@ __all__ = [
     "system_text",
     "text_content",
     "to_json",
+    "token_counter",
     "tool_result",
     "tool_results",
     "user_text",

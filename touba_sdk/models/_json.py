@@ -8,6 +8,7 @@ from typing import Any
 
 from touba_cli import codec
 from touba_cli.codec import ExactNumber, JsonInvalid
+from touba_cli.limits import JSON_DEPTH
 
 from .errors import InvalidMessageError
 
@@ -62,8 +63,8 @@ def _write(value: Any, pieces: list[str], open_ids: list[int]) -> None:
     elif isinstance(value, (dict, list, tuple)):
         if id(value) in open_ids:
             raise InvalidMessageError("the content contains itself")
-        if len(open_ids) >= codec.JSON_DEPTH:
-            raise InvalidMessageError(f"nested deeper than {codec.JSON_DEPTH} levels")
+        if len(open_ids) >= JSON_DEPTH:
+            raise InvalidMessageError(f"nested deeper than {JSON_DEPTH} levels")
         open_ids.append(id(value))
         if isinstance(value, dict):
             pieces.append("{")

@@ -1,7 +1,7 @@
 """Messages and their parts: what is said in a conversation with a model.
 
 A message has a role and parts; which parts a role may have is a closed table. Everything here is frozen and holds
-tuples, so messages may be shared between conversations, tasks and threads. The stored form is in `touba_sdk.models.wire`.
+tuples, so messages may be shared between conversations, tasks and threads. `touba_sdk.models.wire` has the stored form.
 """
 
 from __future__ import annotations

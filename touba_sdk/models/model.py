@@ -10,7 +10,7 @@ from .requests import Request
 from .responses import Response
 from .streams import ModelStream
 
-__all__ = ["LanguageModel", "Middleware", "TokenCounter", "chain"]
+__all__ = ["LanguageModel", "Middleware", "TokenCounter", "chain", "token_counter"]
 
 
 @runtime_checkable
@@ -47,11 +47,21 @@ class LanguageModel(Protocol):
 
 @runtime_checkable
 class TokenCounter(Protocol):
-    """A model that can count the tokens of a request. Asked for with ``isinstance``."""
+    """A model that can count the tokens of a request; `token_counter` finds it below any middleware."""
 
     async def count_tokens(self, request: Request) -> int:
         """How many input tokens the request would have."""
         ...
+
+
+def token_counter(model: LanguageModel) -> TokenCounter | None:
+    """The model itself, or the model that it is wrapped around, if it can count tokens."""
+    link: object = model
+    while link is not None:
+        if isinstance(link, TokenCounter):
+            return link
+        link = getattr(link, "inner", None)
+    return None
 
 
 Middleware: TypeAlias = Callable[[LanguageModel], LanguageModel]

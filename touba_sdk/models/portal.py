@@ -40,7 +40,10 @@ class _Portal:
         self._ready.wait()
 
     def _run(self) -> None:
-        anyio.run(self._serve, backend="asyncio")
+        try:
+            anyio.run(self._serve, backend="asyncio")
+        finally:
+            self._ready.set()
 
     async def _serve(self) -> None:
         async with BlockingPortal() as portal:

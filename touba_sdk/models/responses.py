@@ -40,8 +40,8 @@ class Usage:
     (written to it); ``output_tokens`` includes ``reasoning_tokens``. The sub-counts are never added on top.
     ``partial`` says that a call broke off, so the counts may be too low.
 
-    >>> Usage(10, 5) + Usage(1, 100, reasoning_tokens=60)
-    Usage(input_tokens=11, output_tokens=105, reasoning_tokens=60, cached_input_tokens=0, cache_write_tokens=0, partial=False)
+    >>> (Usage(10, 5) + Usage(1, 100, reasoning_tokens=60)).total_tokens
+    116
     """
 
     input_tokens: int = 0

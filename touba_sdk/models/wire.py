@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, fields
 from typing import Any, TypeVar
 
-from touba_cli.codec import JSON_DEPTH as JSON_DEPTH  # type: ignore[attr-defined]
 from touba_cli.codec import sha256
+from touba_cli.limits import JSON_DEPTH
 
 from . import _json, messages, requests, responses, streams
 from .errors import InvalidMessageError
@@ -23,11 +23,13 @@ from .errors import InvalidMessageError
 __all__ = [
     "VERSION",
     "dump_object",
+    "event_from_object",
     "from_json",
     "from_object",
     "load_object",
     "messages_from_json",
     "messages_to_json",
+    "part_from_object",
     "request_digest",
     "to_json",
     "to_object",
@@ -398,6 +400,18 @@ def from_object(kind: type[_T], value: Any, path: str = "$") -> _T:
     if not isinstance(read, kind):
         raise InvalidMessageError(f"{path}: a {kind.__name__} was expected, found a {type(read).__name__}")
     return read
+
+
+def event_from_object(value: Any, path: str = "$") -> streams.StreamEvent:
+    """Any stream event that `to_object` wrote; raises as `from_object` does."""
+    event: streams.StreamEvent = _EVENT.read(value, path)
+    return event
+
+
+def part_from_object(value: Any, path: str = "$") -> messages.Part:
+    """Any part that `to_object` wrote; raises as `from_object` does."""
+    part: messages.Part = _PART.read(value, path)
+    return part
 
 
 def to_json(value: Any) -> str:
