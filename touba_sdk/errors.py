@@ -45,7 +45,8 @@ class ErrorDetails:
         diagnostics: the compiler's problems, as `touba_sdk.engine.results.Diagnostic`.
         run_id: the id of the run.
         explanation: the evaluated text of `fail` or `require … else`, as `touba_sdk.engine.results.Explanation`.
-        result: the result that a runtime gave before it ended in contradiction to it.
+        result: the `RunResult` of a run that ended, where its result could not be given as it should: it did not fit
+            `result_type`, was too large for the pipe, or the runtime contradicted it.
         output: the beginning of what the runtime wrote instead of one result document.
     """
 
@@ -158,7 +159,9 @@ class ToubaEngineError(Exception):
         return f"{type(self).__name__}({self.code!r}, {self.message!r})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (type(self), self.code, self.message, self.hint, _as_dict(self.details))
+        arguments = (type(self), self.code, self.message, self.hint, _as_dict(self.details))
+        notes = getattr(self, "__notes__", None)
+        return (_rebuild, arguments, {"__notes__": list(notes)}) if notes else (_rebuild, arguments)
 
     def _problems(self) -> list[str]:
         found = [str(problem) for problem in self.details.diagnostics]
@@ -197,7 +200,7 @@ class LaunchError(ToubaEngineError):
 
 
 class TransportError(ToubaEngineError):
-    """The runtime gave no whole answer. A run may have happened, with its effects."""
+    """The runtime gave no answer that can be used. A run may have happened, with its effects."""
 
     phase = "transport"
 

@@ -245,3 +245,34 @@ def test_texts_keep_to_the_style() -> None:
             assert not text.endswith("."), text
             assert "\n" not in text
             assert "?" not in text.rstrip("?"), text
+
+
+FIXES = {
+    "is none": ("give 1 if n is none else 2", "give 1 if n is absent else 2"),
+    "is not none": ("give 1 if n is not none else 2", "give 1 if n is present else 2"),
+    "float": ("let _a as Float = 3\ngive 1", "let _a as Float = 3f\ngive 1"),
+    "bare variant": ("let _a = Low\ngive 1", "let _a = C.Low\ngive 1"),
+    "variant without payload": ("let _a as C = Low()\ngive 1", "let _a as C = Low\ngive 1"),
+    "function called by call": ("let _a = call G(1)\ngive 1", "let _a = G(1)\ngive 1"),
+}
+
+
+@pytest.mark.parametrize("name", FIXES)
+def test_fixes_are_right(name: str) -> None:
+    wrong, right = FIXES[name]
+    before = "choice C is Low, High\nfunction G\n    takes n as Int\n    gives Int\n    do\n        give n"
+    text = "module app\n" + body(wrong, kind="strategy", takes="n as Optional Int", before=before)
+    found = compiled(text)
+    assert len(found.diagnostics) == 1
+    fix = found.diagnostics[0].fix
+    assert fix is not None
+    fixed = text[: fix.span.start] + fix.text + text[fix.span.end :]
+    assert fixed == "module app\n" + body(right, kind="strategy", takes="n as Optional Int", before=before)
+    assert problems(compiled(fixed)) == []
+
+
+def test_thousands_of_mistakes_end_soon() -> None:
+    lines = "\n".join(f"let a{number} as Strin = un{number}.b + lenght(x{number}) + Foo(1)" for number in range(2000))
+    found = compiled(body(lines + "\ngive 1"))
+    assert len(found.diagnostics) > 4000
+    assert sum(1 for each in found.diagnostics if each.label.startswith("did you mean")) > 100

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import anyio.lowlevel
@@ -58,7 +57,6 @@ async def events_of(model: LanguageModel, request: Request | None = None) -> lis
         return [event async for event in stream]
 
 
-
 TEXT = st.text(st.characters(codec="utf-8"), max_size=12)
 #: JSON texts, spelled in ways that readers like to change
 JSON_TEXT = st.sampled_from(
@@ -83,7 +81,9 @@ CONTENT = st.one_of(
     st.builds(ImagePart, SOURCE),
     st.builds(FilePart, SOURCE, st.none() | TEXT),
     st.builds(StructuredContentPart, JSON_TEXT),
-    st.builds(ResourceLinkPart, TEXT.filter(bool), st.none() | TEXT, st.none() | TEXT, st.none() | TEXT, st.none() | MIME),
+    st.builds(
+        ResourceLinkPart, TEXT.filter(bool), st.none() | TEXT, st.none() | TEXT, st.none() | TEXT, st.none() | MIME
+    ),
     st.builds(EmbeddedResourcePart, TEXT.filter(bool), st.none() | MIME, text=TEXT),
     st.builds(EmbeddedResourcePart, TEXT.filter(bool), MIME, blob=st.binary(max_size=20)),
 )
@@ -110,7 +110,12 @@ MESSAGE = st.one_of(
 COUNT = st.integers(0, 10**9)
 USAGE = st.builds(Usage, COUNT, COUNT, COUNT, COUNT, COUNT, st.booleans())
 CITATION = st.builds(
-    Citation, st.none() | TEXT, st.none() | TEXT, st.none() | TEXT, st.none() | COUNT, st.none() | st.tuples(COUNT, COUNT)
+    Citation,
+    st.none() | TEXT,
+    st.none() | TEXT,
+    st.none() | TEXT,
+    st.none() | COUNT,
+    st.none() | st.tuples(COUNT, COUNT),
 )
 WARNING = st.builds(ModelWarning, st.sampled_from(["unsupported", "compatibility", "deprecated"]), TEXT, TEXT)
 RESPONSE = st.builds(

@@ -223,7 +223,13 @@ def test_case_173_a_tool_without_schema_has_an_explicit_empty_one() -> None:
 
 
 def test_usage_reads_the_names_of_the_go_form() -> None:
-    written = {"InputTokens": 10, "OutputTokens": 5, "CachedInputTokens": 3, "CacheWriteTokens": 0, "ReasoningTokens": 1}
+    written = {
+        "InputTokens": 10,
+        "OutputTokens": 5,
+        "CachedInputTokens": 3,
+        "CacheWriteTokens": 0,
+        "ReasoningTokens": 1,
+    }
     assert from_json(Usage, written) == Usage(10, 5, 1, 3)
     with pytest.raises(InvalidMessageError, match="a whole number"):
         from_json(Usage, {"input_tokens": True})
@@ -232,9 +238,7 @@ def test_usage_reads_the_names_of_the_go_form() -> None:
 def test_the_helpers_make_messages() -> None:
     call = ToolCallPart("c1", "add", "{}")
     assert assistant_text("a") == Message("assistant", ["a"])  # type: ignore[arg-type]
-    assert tool_results(tool_result(call, "5")) == Message(
-        Role.TOOL, (ToolResultPart("c1", "add", (TextPart("5"),)),)
-    )
+    assert tool_results(tool_result(call, "5")) == Message(Role.TOOL, (ToolResultPart("c1", "add", (TextPart("5"),)),))
     assert tool_result("c1", ["a", PNG and TextPart("b")], is_error=True).text == "ab"
     with pytest.raises(AttributeError):
         user_text("hi").role = Role.TOOL  # type: ignore[misc]

@@ -44,7 +44,12 @@ def test_an_answer_without_a_loop() -> None:
 
 def test_all_calls_share_one_thread_and_see_the_callers_context() -> None:
     seen: list[tuple[str, int]] = []
-    model = FunctionModel(lambda request: seen.append((WHO.get(), threading.get_ident())) or "ok")
+
+    def note(request: Request) -> str:
+        seen.append((WHO.get(), threading.get_ident()))
+        return "ok"
+
+    model = FunctionModel(note)
     WHO.set("alice")
     generate_sync(model, ask())
     worker = threading.Thread(target=lambda: generate_sync(model, ask()))
@@ -105,7 +110,10 @@ def test_leaving_a_stream_ends_the_call() -> None:
 
 
 def test_an_error_of_a_stream_reaches_the_caller() -> None:
-    with pytest.raises(OverloadedError), stream_sync(ScriptedModel([TextDelta("a"), OverloadedError("busy")]), ask()) as events:
+    with (
+        pytest.raises(OverloadedError),
+        stream_sync(ScriptedModel([TextDelta("a"), OverloadedError("busy")]), ask()) as events,
+    ):
         list(events)
     with stream_sync(ScriptedModel(), ask()):
         pass
@@ -114,6 +122,19 @@ def test_an_error_of_a_stream_reaches_the_caller() -> None:
 def test_any_context_manager_can_be_iterated() -> None:
     with iterate_sync(lambda: ScriptedModel([END]).stream(ask())) as items:
         assert list(items) == [END]
+
+
+def test_a_manager_that_cannot_be_entered_fails_at_the_first_step() -> None:
+    class Broken:
+        async def __aenter__(self) -> Broken:
+            raise OverloadedError("busy")
+
+        async def __aexit__(self, *error: object) -> None:
+            raise AssertionError("it was never entered")
+
+    for _ in range(20):  # whether the failure or the question comes first is a race
+        with iterate_sync(Broken) as items, pytest.raises(OverloadedError):
+            next(items)
 
 
 def test_one_task_enters_iterates_and_leaves() -> None:
@@ -156,12 +177,12 @@ def test_after_a_fork_the_child_makes_its_own_thread() -> None:
 
 def test_a_process_ends_by_itself_and_an_interrupt_cancels(repository: Any) -> None:
     program = """
-import signal, threading, anyio, _thread
+import os, signal, threading, anyio
 from touba_sdk.models.portal import call
 ended = threading.Event()
 async def work():
     try:
-        signal.raise_signal(signal.SIGINT) if False else _thread.interrupt_main()
+        os.kill(os.getpid(), signal.SIGINT)
         await anyio.sleep(60)
     finally:
         ended.set()
@@ -171,7 +192,12 @@ except KeyboardInterrupt:
     print("interrupted", ended.wait(5))
 """
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", program], cwd=repository, capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-W", "error", "-c", program],
+        cwd=repository,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "interrupted True\n", "")
 

@@ -68,7 +68,11 @@ async def test_case_183_the_servers_hint_wins_when_it_is_longer() -> None:
 
 def test_delays_double_up_to_the_cap_and_are_jittered_fully() -> None:
     policy = RetryPolicy(max_attempts=9)
-    for part, expected in ((1.0, [0.5, 1, 2, 4, 8, 16, 30, 30]), (0.5, [0.25, 0.5, 1, 2, 4, 8, 15, 15]), (0.0, [0] * 8)):
+    for part, expected in (
+        (1.0, [0.5, 1, 2, 4, 8, 16, 30, 30]),
+        (0.5, [0.25, 0.5, 1, 2, 4, 8, 15, 15]),
+        (0.0, [0] * 8),
+    ):
         state = RetryState(policy, 0.0, lambda part=part: part)  # type: ignore[misc]
         notices = [state.failed(OverloadedError(), 0.0) for _ in range(9)]
         assert [notice.delay for notice in notices if notice is not None] == expected

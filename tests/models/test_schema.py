@@ -116,9 +116,7 @@ def test_case_174_types_without_a_json_form_are_refused() -> None:
 def test_case_174_wide_definitions_are_kept_rather_than_written_out() -> None:
     inner: Any = int
     for level in range(7):
-        inner = dataclass(
-            type(f"Level{level}", (), {"__annotations__": {f"m{place}": inner for place in range(6)}})
-        )
+        inner = dataclass(type(f"Level{level}", (), {"__annotations__": {f"m{place}": inner for place in range(6)}}))
     schema = schema_for(inner)
     assert len(schema["$defs"]) == 6
     value: Any = 1

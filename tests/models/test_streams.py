@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import AsyncGenerator
 from typing import Any
 
@@ -9,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from touba_sdk import models
 from touba_sdk.models import (
     TRUNCATION_UNKNOWN,
     Citation,
@@ -193,7 +196,9 @@ async def test_row_c10_a_cut_stream_keeps_its_text_and_marks_its_usage() -> None
 
 @pytest.mark.anyio
 async def test_row_c11_an_error_object_inside_a_stream_is_a_failure_with_its_message() -> None:
-    failure = model_error(provider="ollama", status=200, detail="llama runner process has terminated", body={"error": "…"})
+    failure = model_error(
+        provider="ollama", status=200, detail="llama runner process has terminated", body={"error": "…"}
+    )
     model = ScriptedModel([TextDelta("a"), TextDelta("b"), failure])
     with pytest.raises(ModelResponseError) as caught:
         await model.generate(ask())
@@ -337,3 +342,19 @@ async def test_stream_and_generate_give_the_same() -> None:
     model: Any = ScriptedModel(answer, answer)
     whole = await model.generate(ask())
     assert collected(*await events_of(model)) == whole
+
+
+def test_importing_the_package_loads_neither_pydantic_nor_anyio(repository: Any) -> None:
+    program = (
+        "import sys, touba_sdk.models as m\n"
+        "print(sorted({'pydantic', 'anyio', 'asyncio', 'ssl', 'trio'} & set(sys.modules)))\n"
+        "assert all(getattr(m, name) is not None for name in m.__all__)\n"
+        "assert set(m.__all__) <= set(dir(m))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=repository, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "[]\n", "")
+
+
+def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = models.nothing

@@ -11,7 +11,6 @@ from .body import Body, rule
 from .diagnostics import Fix, Related
 from .expressions import unknown_field
 from .forms import UNKNOWN, inner, is_optional, opened, show
-from .hints import near
 from .names import Declared
 from .scope import Typed, unknown
 from .signatures import Signature
@@ -79,7 +78,7 @@ def _unknown_name(body: Body, node: tree.Capital, wanted: TypeForm | None) -> Ty
         return _ignored(body, node)
     if isinstance(wanted, str) and wanted in body.types.choices:
         variants = list(body.types.choices[wanted])
-        if near(name, variants) is not None or node.arguments is None:
+        if body.problems.near(name, variants) is not None or node.arguments is None:
             unknown_variant(body, node.name, wanted)
             return _ignored(body, node)
     owners = [
@@ -101,7 +100,7 @@ def _unknown_name(body: Body, node: tree.Capital, wanted: TypeForm | None) -> Ty
 def unknown_variant(body: Body, name: tree.Name, choice: str) -> None:
     """Report a variant that a choice does not have."""
     variants = list(body.types.choices[choice])
-    nearest = near(name.text, variants)
+    nearest = body.problems.near(name.text, variants)
     help_text = None
     if nearest is None and len(variants) <= 8:
         help_text = "its variants: " + ", ".join(f"`{each}`" for each in variants)
@@ -230,7 +229,7 @@ def _by_name(
 
 def _unknown_input(body: Body, word: tree.Name, fields: Sequence[FieldType], name: str) -> None:
     names = [each.name for each in fields]
-    nearest = near(word.text, names)
+    nearest = body.problems.near(word.text, names)
     body.report(
         "TB4003", f"`{name}` takes no `{word.text}`", word.span, f"did you mean `{nearest}`?" if nearest else "",
         help=None if nearest else "it takes " + (", ".join(f"`{each}`" for each in names) or "nothing"),

@@ -10,9 +10,11 @@ names of classes, no line breaks.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from .hints import near
 from .tree import Span
 
 if TYPE_CHECKING:
@@ -152,14 +154,17 @@ class Problems:
     """
 
     MOST = 10_000
+    #: names that are compared for hints in one compilation; a program of nothing but misspelt names gets no more hints
+    COMPARISONS = 100_000
 
-    __slots__ = ("_known", "failed", "found")
+    __slots__ = ("_comparisons", "_known", "failed", "found")
 
     def __init__(self) -> None:
         self.found: list[Diagnostic] = []
         #: whether there is an error among them
         self.failed = False
         self._known: set[tuple[Source, Span, str]] = set()
+        self._comparisons = 0
 
     def add(
         self,
@@ -192,6 +197,11 @@ class Problems:
             return
         self._known.add(key)
         self.found.append(Diagnostic(code, title, source, span, label, severity, related, help, candidates, fix))
+
+    def near(self, name: str, candidates: Collection[str]) -> str | None:
+        """The nearest of the candidates, as `hints.near`; None when enough names were compared."""
+        self._comparisons += len(candidates)
+        return near(name, candidates) if self._comparisons <= self.COMPARISONS else None
 
     def sorted(self) -> list[Diagnostic]:
         """By file, place and code."""

@@ -6,7 +6,6 @@ from typing import Any
 
 from ..limits import LIMITS
 from . import tree
-from .hints import near
 from .literals import OutOfRange, duration
 from .names import Declared, report_duplicates
 
@@ -38,7 +37,7 @@ def tool_entry(declared: Declared) -> dict[str, Any]:
     report_duplicates(unit, node.secrets, "secret")
     for grant in node.requires:
         if grant.text not in GRANTS:
-            nearest = near(grant.text, GRANTS)
+            nearest = unit.problems.near(grant.text, GRANTS)
             unit.problems.add(
                 "TB5003", f"there is no grant `{grant.text}`", unit.source, grant.span,
                 f"did you mean `{nearest}`?" if nearest else "",

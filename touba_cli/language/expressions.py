@@ -13,7 +13,6 @@ from . import tree
 from .body import Body, rule, wants_hint
 from .diagnostics import Fix, Related
 from .forms import BOTTOM, UNKNOWN, common, inner, is_optional, mentions, opened, show
-from .hints import near
 from .literals import OutOfRange, comparable, literal
 from .scope import Facts, Path, Typed, unknown
 
@@ -114,7 +113,7 @@ def _fields(body: Body, form: TypeForm) -> dict[str, TypeForm] | None:
 
 def unknown_field(body: Body, form: TypeForm, name: tree.Name, names: list[str]) -> None:
     """Report a field that a record does not have."""
-    nearest = near(name.text, names)
+    nearest = body.problems.near(name.text, names)
     help_text = None
     if nearest is None and 0 < len(names) <= 8:
         help_text = "its fields: " + ", ".join(f"`{each}`" for each in names)

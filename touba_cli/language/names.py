@@ -13,7 +13,6 @@ from ..limits import LIMITS
 from . import tree
 from .circles import circles
 from .diagnostics import Fix, Problems, Related
-from .hints import near
 from .lexer import read_source
 from .parse_lines import parse_module
 from .source import Source, Sources
@@ -28,6 +27,9 @@ BUILT_IN_TYPE_NAMES: tuple[str, ...] = (
 #: names that no declaration may take; a program's own `Problem` hides the built-in one
 TAKEN_NAMES = frozenset((*BUILT_IN_TYPE_NAMES, "List", "Map", "Optional")) - {"Problem"}
 
+
+#: the most candidates that a problem lists
+LISTED = 50
 
 #: the module of the built-in declarations, such as `type:touba/Problem`
 OWN_MODULE = "touba"
@@ -89,6 +91,7 @@ class Unit:
     used: set[str] = field(default_factory=set)
     #: unknown names that were reported: each once
     unknown: set[str] = field(default_factory=set)
+    _listed: dict[str, list[str]] = field(default_factory=dict)
 
     def find(self, path: list[tree.Name], name: tree.Name, wanted: str) -> Declared | None:
         """What a name stands for; None where it stands for nothing, which is reported once.
@@ -123,11 +126,20 @@ class Unit:
             return target
         if name.text not in self.imported and name.text not in self.unknown:
             self.unknown.add(name.text)
-            candidates = [each.name for each in self.visible() if _fits(each, wanted)]
-            if wanted == "type":
-                candidates.extend(BUILT_IN_TYPE_NAMES)
-            self.report_unknown("TB3001", f"no {wanted} `{name.text}` is known here", name.span, name.text, candidates)
+            self.report_unknown(
+                "TB3001", f"no {wanted} `{name.text}` is known here", name.span, name.text, self._candidates(wanted)
+            )
         return None
+
+    def _candidates(self, wanted: str) -> list[str]:
+        """Names for hints. What is visible never changes once modules are bound, so they are listed once."""
+        found = self._listed.get(wanted)
+        if found is None:
+            found = [each.name for each in self.visible() if _fits(each, wanted)]
+            if wanted == "type":
+                found.extend(BUILT_IN_TYPE_NAMES)
+            self._listed[wanted] = found
+        return found
 
     def known(self, name: str) -> Declared | None:
         """What a name without module words stands for, without a word about names that are unknown."""
@@ -156,12 +168,12 @@ class Unit:
 
     def report_unknown(self, code: str, title: str, span: tree.Span, name: str, candidates: list[str]) -> None:
         """A name that is not known: the nearest candidate, or all of them where they are few."""
-        nearest = near(name, candidates)
+        nearest = self.problems.near(name, candidates)
         help_text = None
         if nearest is None and 0 < len(candidates) <= 8:
             help_text = "known here: " + ", ".join(f"`{each}`" for each in candidates)
         label = f"did you mean `{nearest}`?" if nearest else ""
-        shown = (nearest,) if nearest else tuple(candidates)
+        shown = (nearest,) if nearest else tuple(candidates[:LISTED])
         self.problems.add(code, title, self.source, span, label, help=help_text, candidates=shown)
 
 

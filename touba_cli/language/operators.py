@@ -26,7 +26,6 @@ from .forms import (
     opened,
     show,
 )
-from .hints import near
 from .literals import OutOfRange, as_decimal, literal
 from .scope import Typed, unknown
 
@@ -306,7 +305,7 @@ def check_code_literals(body: Body, subject: tree.Expr, literals: list[tree.Expr
         if node.value in CODES:
             body.report("TB8003", f"`attempt` never sees `{node.value}`", node.span, "remove the comparison")
             continue
-        nearest = near(node.value, catchable)
+        nearest = body.problems.near(node.value, catchable)
         if nearest is not None:
             body.report(
                 "TB8004", f"no failure of the runtime has the code `{node.value}`", node.span,
@@ -396,7 +395,7 @@ def _arguments(body: Body, node: tree.BuiltIn, rows: Rows, hint: TypeForm | None
 def _report_unknown(body: Body, node: tree.BuiltIn) -> None:
     name = node.name.text
     functions = [each.name for each in body.unit.visible() if each.kind == "function"]
-    nearest = near(name, (*BUILT_INS, *functions))
+    nearest = body.problems.near(name, (*BUILT_INS, *functions))
     label = f"did you mean `{nearest}`?" if nearest else ""
     if nearest is None and body.scopes.look_up(name) is not None:
         label = "a value cannot be called"
@@ -425,7 +424,7 @@ def _is_mode(body: Body, node: tree.Expr) -> bool:
     if isinstance(node, tree.Literal) and node.value in ROUNDING_MODES:
         return True
     written = node.value if isinstance(node, tree.Literal) else None
-    nearest = near(written, ROUNDING_MODES) if isinstance(written, str) else None
+    nearest = body.problems.near(written, ROUNDING_MODES) if isinstance(written, str) else None
     body.report(
         "TB4003", "the mode of `round` is one of its literals", node.span,
         f"did you mean `{nearest}`?" if nearest else "",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from . import tree
-from .cursor import Cursor, Stop, later, name_of
+from .cursor import Stop, found, later, name_of
 from .diagnostics import Problems, Related
 from .hints import FOREIGN_DECLARATIONS, FOREIGN_STATEMENTS, near
 from .layout import Line, lay_out
@@ -569,7 +569,7 @@ class _ToolClauses:
         if token.kind != "word" or token.text not in EFFECT_WORDS:
             nearest = near(token.text, EFFECT_WORDS) if token.kind == "word" else None
             label = f"did you mean `{nearest}`?" if nearest else "write `none`, `read` or `write`"
-            reader.report("TB2006", _expected("an effect", reader), token, label, candidates=EFFECT_WORDS)
+            reader.report("TB2006", f"expected an effect, found {found(token)}", token, label, candidates=EFFECT_WORDS)
             raise Stop
         reader.advance()
         if self._tool.effect is None:
@@ -596,9 +596,3 @@ class _ToolClauses:
         value = reader.number()
         if isinstance(value, tree.Literal) and value.kind == "duration" and self._tool.timeout is None:
             self._tool.timeout = value
-
-
-def _expected(what: str, reader: Cursor) -> str:
-    from .cursor import found
-
-    return f"expected {what}, found {found(reader.token)}"

@@ -12,7 +12,7 @@ from . import tree
 from .blocks import BlockReader
 from .cursor import Stop, found, name_of
 from .diagnostics import Problems
-from .hints import FOREIGN_STATEMENTS, Foreign
+from .hints import FOREIGN_STATEMENTS, Foreign, near
 from .layout import Line
 from .parse_types import LineReader
 from .source import Source
@@ -135,7 +135,7 @@ class StatementReader(BlockReader):
                 help="tools, skills and strategies are called with `call`; what a function gives is bound with `let`",
             )  # fmt: skip
         elif token.kind == "word" and following.kind in ("(", ".", "["):
-            nearest = reader_near(token, following)
+            nearest = _near_statement(token, following)
             label = f"did you mean `{nearest}`?" if nearest else "bind a value with `let`, or give it with `give`"
             if following.kind == ".":
                 label = "a value does not change; write `set x = x with (field: …)`, or bind it with `let`"
@@ -352,8 +352,6 @@ class StatementReader(BlockReader):
             if pattern is not None:
                 arms.append(tree.Arm(arm_line.span, pattern, block))
         self._misplaced_else(line)
-        if not arms and otherwise is None and self.peek() is None:
-            return tree.When(line.span, subject, arms, otherwise)
         return tree.When(line.span, subject, arms, otherwise)
 
     def _misplaced_else(self, line: Line) -> None:
@@ -521,8 +519,6 @@ class StatementReader(BlockReader):
         return tree.Attempt(line.span, block, problem, handler, following.span)
 
 
-def reader_near(token: Token, following: Token) -> str | None:
+def _near_statement(token: Token, following: Token) -> str | None:
     """A statement word that was probably meant though a bracket follows: `giv (x)`."""
-    from .hints import near
-
     return near(token.text, STATEMENT_WORDS) if following.kind == "(" and following.start > token.end else None

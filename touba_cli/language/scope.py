@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from . import tree
 from .diagnostics import Problems, Related
 from .forms import UNKNOWN
-from .hints import near
+from .names import LISTED
 from .source import Source
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ class Scopes:
             return None
         self._unknown.add(name)
         visible = [each for block in self.blocks for each in block]
-        nearest = near(name, visible)
+        nearest = self.problems.near(name, visible)
         label = f"did you mean `{nearest}`?" if nearest else ""
         help_text = None
         if nearest is None and name in built_ins:
@@ -122,7 +122,7 @@ class Scopes:
             help_text = "known here: " + ", ".join(f"`{each}`" for each in visible)
         self.problems.add(
             "TB3001", f"no value `{name}` is known here", self.source, span, label, help=help_text,
-            candidates=(nearest,) if nearest else tuple(visible),
+            candidates=(nearest,) if nearest else tuple(visible[:LISTED]),
         )  # fmt: skip
         return None
 

@@ -32,6 +32,7 @@ class Handler:
         "grants",
         "max_request_bytes",
         "max_response_bytes",
+        "memories",
         "ref",
         "secrets",
         "timeout_ms",
@@ -47,6 +48,8 @@ class Handler:
         self.grants: frozenset[str] = frozenset(tool.requires)
         #: the program's handle → the secret
         self.secrets = secrets
+        #: memory → what the tool may do with it; programs cannot declare memories yet, so none may be named
+        self.memories: dict[str, tuple[str, ...]] = {}
         self.timeout_ms = binding.timeout(tool.timeout_ms)
         self.max_request_bytes = binding.max_request_bytes
         self.max_response_bytes = binding.max_response_bytes

@@ -17,11 +17,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from .execution import GeneratingState
+
 
 class Budget(Meter):
     """The machine's meter. ``left`` is what remains of the slice, ``reserve`` what no slice has got yet."""
 
-    __slots__ = ("max_steps", "pulse", "reserve", "slice_steps", "spent")
+    __slots__ = ("max_steps", "owner", "pulse", "reserve", "slice_steps", "spent")
 
     def __init__(self, max_steps: int, max_value_bytes: int):
         super().__init__(0, max_value_bytes)
@@ -31,6 +33,8 @@ class Budget(Meter):
         self.pulse: Callable[[], None] | None = None
         #: whether the slice has ended
         self.spent = False
+        #: the state of the run: generated functions, which are given the budget alone, find the rest of it here
+        self.owner: GeneratingState | None = None
 
     @property
     def steps(self) -> int:

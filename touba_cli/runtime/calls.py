@@ -11,7 +11,7 @@ import errno
 import os
 import select
 
-from ..codec import encode, key_digest
+from ..codec import ExactNumber, encode, key_digest
 from ..documents import read_document
 from ..errors import ToubaFailure
 from ..limits import ERROR_MESSAGE_CHARACTERS, HANDLER_GRACE_MS, LINGER_MS
@@ -33,6 +33,7 @@ _SDK_CODES = (
     "ToolRefMismatch",
     "HandlerRefused",
     "ToolResultInvalid",
+    "MemoryMetadataInvalid",
     "ToolRequestTooLarge",
     "ToolResponseTooLarge",
 )
@@ -284,6 +285,10 @@ class HandlerCall:
             message = f"the answer of {ref} holds a secret; it was withheld"
             return Settled.failed("SecretLeak", message, effect=self._effect(stated))
         if document["ok"]:
+            stranger = _undeclared(document.get("memory_metadata") or [], self._handler.memories)
+            if stranger is not None:
+                message = f"the answer of {ref} says that it has used {stranger}, which the tool does not declare"
+                return Settled.failed("MemoryNotDeclared", message, effect=self._effect("done"))
             return Settled.given(document.get("value"))
         error = document["error"]
         return Settled.failed(
@@ -303,11 +308,28 @@ class HandlerCall:
         return stated if stated is not None else "unknown"
 
 
+def _undeclared(statements: list[dict[str, Any]], memories: dict[str, tuple[str, ...]]) -> str | None:
+    """The first statement about a memory that is not among those of a tool, in words; None where all are.
+
+    Parameters:
+        statements: the member `memory_metadata` of a response.
+        memories: reference of a memory → what the tool may do with it: "read", "write".
+    """
+    for each in statements:
+        if each["operation"] not in memories.get(each["memory_ref"], ()):
+            return f"{each['memory_ref']} (`{each['operation']}`)"
+    return None
+
+
 def _holds(document: Any, secrets: list[str]) -> bool:
-    """Whether a text of the document, keys included, holds one of the secrets."""
+    """Whether a text or number of the document, keys included, holds one of the secrets."""
     waiting = [document]
     while waiting:
         value = waiting.pop()
+        if isinstance(value, ExactNumber):
+            value = value.text
+        elif isinstance(value, int) and not isinstance(value, bool):
+            value = str(value)
         if isinstance(value, str):
             if any(secret in value for secret in secrets):
                 return True

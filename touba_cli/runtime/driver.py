@@ -126,6 +126,12 @@ class Driver:
             if self._spawner is not None:
                 self._spawner.close()
                 end_orphans()
+        left_out = self._machine.functions_left_out
+        if left_out:
+            text = (
+                f"the trace does not tell of {left_out} more calls of functions; `trace_pure_functions` leaves all out"
+            )
+            self._warnings.append({"code": "TraceShortened", "message": text})
         used = self._machine.usage
         usage = {"steps": used.steps, "external_calls": used.external_calls}
         identity = self._identity

@@ -64,6 +64,19 @@ EVENTS: dict[str, EventKind] = {
         },
         begun_by="call_started",
     ),
+    "function_started": EventKind(
+        "A statement of a skill or strategy called a function, once or more.", ends=("function_completed",)
+    ),
+    "function_completed": EventKind(
+        "The calls of the function by this execution of the statement ended.",
+        {
+            "outcome": (True, "`completed`; `failed` or `cancelled` where the last call did not give."),
+            "times": (True, "How often the statement called it."),
+            "steps": (True, "The steps of these calls, with those of the functions that it called itself."),
+            "code": (False, _CODE),
+        },
+        begun_by="function_started",
+    ),
     "tool_invoked": EventKind(
         "A tool was called.",
         {

@@ -43,9 +43,12 @@ if TYPE_CHECKING:
     from ..values.check import TypeTable
     from ..values.model import Value
     from .budget import Budget
+    from .functions import FunctionTally
 
     Node: TypeAlias = list[Any]
     Handler: TypeAlias = Callable[["State", Node], Value]
+
+NOT_WATCHED: frozenset[int] = frozenset()
 
 #: Python frames for the deepest program: every open callable may stand inside an expression as deep as JSON can be,
 #: and `apply`, `call` and `run` take three more.
@@ -77,12 +80,18 @@ class TooDeep(ToubaFailure):
 class State:
     """What expressions can reach: the slots of the callable at work, the budget, the program and its types."""
 
-    __slots__ = ("budget", "callables", "effects", "prepared", "result", "room", "slots", "table")
+    __slots__ = (
+        "budget", "callables", "effects", "functions", "prepared", "result", "room", "slots", "table", "tally",
+    )  # fmt: skip
 
     def __init__(self, callables: dict[str, Declared], table: TypeTable, budget: Budget):
         self.callables = callables
         self.table = table
         self.budget = budget
+        #: counts the functions that statements call; None where nobody wants to know
+        self.functions: FunctionTally | None = None
+        #: the same, while a statement is at work whose calls are counted
+        self.tally: FunctionTally | None = None
         #: how many more callables may be opened inside the one at work
         self.room = 0
         self.slots: list[Value] = []
@@ -160,8 +169,15 @@ def run(state: State, frame: Frame, may_stop: bool, one_turn: bool = False) -> s
     budget = state.budget
     evaluate = EXPRESSIONS
     pc = frame.pc
+    tally, watched = None, NOT_WATCHED
+    if may_stop:
+        if state.functions is not None and (found := state.functions.watched(frame.callable)):
+            tally, watched = state.functions, found
+        state.tally = tally
     try:
         while True:
+            if tally is not None and pc in watched:
+                tally.begin_statement()
             instruction = code[pc]
             op = instruction[0]
             if op == "set":
@@ -506,7 +522,21 @@ def _apply(state: State, node: Node) -> Value:
     arguments = []
     for part in node[2]:
         arguments.append(EXPRESSIONS[part[0]](state, part))  # noqa: PERF401
-    return state.apply(state.callables[node[1]], arguments)
+    tally = state.tally
+    if tally is None:
+        return state.apply(state.callables[node[1]], arguments)
+    ref = node[1]
+    before = state.budget.steps
+    state.tally = None  # what the function calls itself adds to its steps alone
+    tally.begin_call(ref)
+    try:
+        value = state.apply(state.callables[ref], arguments)
+    except ToubaFailure as failure:
+        tally.end_call(ref, state.budget.steps - before, failure.code)
+        raise
+    tally.end_call(ref, state.budget.steps - before)
+    state.tally = tally
+    return value
 
 
 def _operation(name: str) -> Handler:

@@ -24,7 +24,8 @@ from ..values.check import ValueInvalid
 from ..values.model import make_record
 from .budget import Budget
 from .events import Event
-from .execution import GeneratingState
+from .execution import GeneratedCode, GeneratingState
+from .functions import FunctionTally
 from .interpreter import State, TooDeep, allow_recursion, unsound
 from .tasks import ENDED, RUNNABLE, Frame, Park, Task
 
@@ -196,8 +197,9 @@ class Machine:
         arguments: the inputs of the entry, decoded, in their order.
         limits: what the run may use.
         granted: reference of a tool → the grants that its handler gets.
-        engine: None as a rule; tests name what runs the code: "reference", the interpreter alone, or "generated",
-            generated code from the first instruction on.
+        code: what was generated for the same program and table in earlier runs.
+        reference: whether the interpreter alone runs the code; for tests.
+        trace_functions: whether the functions that statements call are told as events.
     """
 
     def __init__(
@@ -208,7 +210,9 @@ class Machine:
         arguments: list[Value],
         limits: RunLimits,
         granted: dict[str, frozenset[str]],
-        engine: str | None = None,
+        code: GeneratedCode | None = None,
+        reference: bool = False,
+        trace_functions: bool = True,
     ):
         allow_recursion()
         self._table = table
@@ -218,10 +222,12 @@ class Machine:
         self._limits = limits
         self._granted = granted
         self._budget = Budget(limits.max_steps, limits.max_value_bytes)
-        if engine == "reference":
+        if reference:
             self._state = State(program.callables, table, self._budget)
         else:
-            self._state = GeneratingState(program.callables, table, self._budget, at_once=engine == "generated")
+            code = code or GeneratedCode(program.callables, table)
+            self._state = GeneratingState(program.callables, table, self._budget, code)
+        self._functions = self._state.functions = FunctionTally() if trace_functions else None
         self._external_calls = 0
         self._task = Task("0")
         self._run_span = ""
@@ -237,6 +243,11 @@ class Machine:
     def usage(self) -> Usage:
         """Steps and tool calls so far."""
         return Usage(self._budget.steps, self._external_calls)
+
+    @property
+    def functions_left_out(self) -> int:
+        """How many pairs of events about functions were left out, because a trace holds only so many."""
+        return 0 if self._functions is None else self._functions.left_out
 
     def advance(self, max_steps: int, pulse: Callable[[], None]) -> Progress:
         """Run until something is needed, the run has ended, or the slice is used up.
@@ -296,6 +307,7 @@ class Machine:
             return
         frame = task.frames[-1]
         why = state.run(frame, True)
+        self._tell_functions(task)
         if why == "give":
             self._give(task, frame)
         elif why == "call":
@@ -420,6 +432,20 @@ class Machine:
         data = {"outcome": outcome} if failure is None else {"outcome": outcome, "code": failure.code}
         self._tell(task, "tool_completed", tool.ref, park.span, task.frames[-1].span, need.occurrence, data)
 
+    def _tell_functions(self, task: Task) -> None:
+        """Tell which functions the statements of the innermost frame have called since this was asked last."""
+        if self._functions is None:
+            return
+        for row in self._functions.take():
+            span, parent = task.new_span(), task.frames[-1].span
+            data: dict[str, Any] = {"outcome": "completed", "times": row.times, "steps": row.steps}
+            if row.open:
+                data["outcome"] = "cancelled"
+            elif row.code is not None:
+                data["outcome"], data["code"] = "failed", row.code
+            self._tell(task, "function_started", row.ref, span, parent, None, {})
+            self._tell(task, "function_completed", row.ref, span, parent, None, data)
+
     # Failures
 
     def _catch(self, task: Task, failure: ToubaFailure) -> None:
@@ -429,6 +455,7 @@ class Machine:
             # The first that the traceback knows is the machine's own frame.
             failure.tell([each.callable.ref for each in frames] + self._state.open_callables(failure.__traceback__)[1:])
         _forget_frames(failure)
+        self._tell_functions(task)
         place = (frames[-1].callable.ref, frames[-1].pc) if frames else (self._entry.ref, 0)
         if failure.place is None:
             failure.place = place
@@ -481,6 +508,7 @@ class Machine:
         self._budget.pulse = None  # the driver has decided already
         if not self._run_span:
             self._start(task)
+        self._tell_functions(task)
         park = task.park
         self._pending.clear()
         self._needs.clear()

@@ -45,13 +45,17 @@ def division_by_zero() -> ToubaFailure:
     return ToubaFailure("DivisionByZero", "a number was divided by zero")
 
 
+def integer_overflow() -> ToubaFailure:
+    return ToubaFailure("IntegerOverflow", "a whole number left 64 bits")
+
+
 # Int: exact, then within 64 bits or not at all.
 
 
 def _int(value: int) -> int:
     if INT_LOW <= value <= INT_HIGH:
         return value
-    raise ToubaFailure("IntegerOverflow", "a whole number left 64 bits")
+    raise integer_overflow()
 
 
 def add_int(meter: Meter, a: int, b: int) -> int:
@@ -171,7 +175,7 @@ def decimal_of_text(meter: Meter, a: str) -> Value:
 
 def int_of_decimal(meter: Meter, a: Decimal) -> int:
     if a.adjusted() > 18:  # 19 digits are enough for 64 bits; a longer number is never made
-        raise ToubaFailure("IntegerOverflow", "a whole number left 64 bits")
+        raise integer_overflow()
     return _int(int(a))
 
 

@@ -379,7 +379,7 @@ class _Printer:
         return DESCRIBED if refused else KEPT
 
     def notes(self, schema: Schema, path: str) -> Schema:
-        kept = {
+        kept: Schema = {
             key: schema[key] for key in ("title", "description") if key in schema and self.keywords.get(key) == KEPT
         }
         if "default" in schema:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import os
 from types import TracebackType
-from typing import Any, Self, Unpack
+from typing import Any, Self, TypeVar, Unpack, overload
 
 import anyio
 import anyio.lowlevel
 
 from .child import Child
 from .command import Invocation
-from .core import BUSY_PAUSE, BUSY_TRIES, Core, make_call, start, still_busy
+from .core import BUSY_PAUSE, BUSY_TRIES, Core, Job, make_call, start, still_busy
 from .envelope import Ending, conclude_check, conclude_compile, conclude_run
 from .options import CheckOptions, CompileOptions, EngineOptions, RunOptions
 from .process import Call
@@ -20,6 +20,8 @@ from .results import CheckResult, CompiledProgram, RunResult
 
 #: where a child cannot be watched by the event loop, it is looked at this often
 _POLL = 0.02
+
+Value = TypeVar("Value")
 
 
 class AsyncToubaEngine:
@@ -48,17 +50,46 @@ class AsyncToubaEngine:
         self, program: str | os.PathLike[str] | None = None, /, **options: Unpack[CheckOptions]
     ) -> CheckResult:
         """Say what is wrong with a program, without running it: as `ToubaEngine.check`."""
-        return conclude_check(await self._drive("check", program, options))
+        return conclude_check(await self._drive(self._core.prepare("check", program, options)))
 
     async def compile(
         self, program: str | os.PathLike[str] | None = None, /, **options: Unpack[CompileOptions]
     ) -> CompiledProgram:
         """Compile a program: as `ToubaEngine.compile`."""
-        return conclude_compile(await self._drive("compile", program, options))
+        return conclude_compile(await self._drive(self._core.prepare("compile", program, options)))
 
-    async def run(self, program: str | os.PathLike[str] | None = None, /, **options: Unpack[RunOptions]) -> RunResult:
+    @overload
+    async def run(
+        self,
+        program: str | os.PathLike[str] | None = None,
+        /,
+        *,
+        result_type: type[Value],
+        **options: Unpack[RunOptions],
+    ) -> RunResult[Value]: ...
+    @overload
+    async def run(
+        self,
+        program: str | os.PathLike[str] | None = None,
+        /,
+        *,
+        result_type: Any = None,
+        **options: Unpack[RunOptions],
+    ) -> RunResult[Any]: ...
+    async def run(
+        self,
+        program: str | os.PathLike[str] | None = None,
+        /,
+        *,
+        result_type: Any = None,
+        **options: Unpack[RunOptions],
+    ) -> RunResult[Any]:
         """Run a program to its end: as `ToubaEngine.run`."""
-        return conclude_run(await self._drive("run", program, options))
+        job = self._core.prepare("run", program, {**options, "result_type": result_type})
+        try:
+            return conclude_run(await self._drive(job), job.reader, job.kept)
+        finally:
+            job.discard()
 
     async def close(self) -> None:
         """Refuse further calls. Calls that other tasks are in come to their end."""
@@ -72,12 +103,11 @@ class AsyncToubaEngine:
     ) -> None:
         await self.close()
 
-    async def _drive(self, command: str, program: object | None, options: Any) -> Ending:
-        invocation, cancel = self._core.prepare(command, program, options)
+    async def _drive(self, job: Job) -> Ending:
         await anyio.lowlevel.checkpoint()  # who is cancelled already starts nothing
-        child = await _start(invocation)
+        child = await _start(job.invocation)
         try:
-            call = make_call(child, invocation, cancel)
+            call = make_call(child, job)
             try:
                 await _to_the_end(call)
             except BaseException:

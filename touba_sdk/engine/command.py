@@ -23,7 +23,7 @@ PROTOCOL = "touba-run-request-v1"
 #: variables that mark a process as part of an outer run; a runtime that is started inside one must not inherit them
 MARKERS = ("TOUBA_HANDLER",)
 #: options that decide how the runtime is started; it never hears of them
-_OWN = ("env", "cancel", "cli_path", "python_executable")
+_OWN = ("env", "cancel", "cli_path", "python_executable", "result_type")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,13 @@ class Invocation:
 
 
 def build(
-    command: str, options: Mapping[str, Any], *, runtime: Runtime, version: str, environ: Mapping[str, str]
+    command: str,
+    options: Mapping[str, Any],
+    *,
+    runtime: Runtime,
+    version: str,
+    environ: Mapping[str, str],
+    result_out: str | None = None,
 ) -> Invocation:
     """Turn checked options into an invocation.
 
@@ -58,6 +64,7 @@ def build(
         runtime: the runtime to start.
         version: the version of the SDK, for the handshake.
         environ: the environment of the application.
+        result_out: a file that does not exist, for a result document that is too large for the pipe.
 
     Raises:
         UsageError: `RequestTooLarge`.
@@ -75,6 +82,8 @@ def build(
             argv.append(row.flag if value else "--no-" + row.flag[2:])
         else:
             argv.append(f"{row.flag}={value}")
+    if result_out is not None:
+        argv.append(f"--result-out={result_out}")
     if runtime.python is not None and command == "run":
         sent["python_executable"] = runtime.python
     limits = options.get("run_limits", {})

@@ -6,14 +6,18 @@ Nothing in here waits.
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 import platformdirs
 
 from touba_cli.errors import CODES
+from touba_cli.limits import RESULT_FILE_BYTES
 
 from .. import __version__
+from .._wire import Reader
 from ..errors import LaunchError, UsageError
 from . import options as option_rules
 from .child import Child, spawn
@@ -26,6 +30,41 @@ BUSY_TRIES: Final = 20
 BUSY_PAUSE: Final = 0.1
 
 
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One call, checked and ready to be started.
+
+    Attributes:
+        invocation: what to start.
+        cancel: the event that cancels the run, or None.
+        reader: reads the result into what `result_type` says; None without one.
+        result_out: where the runtime puts a result document that is too large for the pipe; None for other commands.
+    """
+
+    invocation: Invocation
+    cancel: Any
+    reader: Reader | None
+    result_out: str | None
+
+    def kept(self) -> bytes | None:
+        """The result document that was too large for the pipe, where there is one that only we can have asked for."""
+        if self.result_out is None:
+            return None
+        try:
+            descriptor = os.open(self.result_out, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+        except OSError:
+            return None
+        with os.fdopen(descriptor, "rb") as file:
+            if os.name == "posix" and os.fstat(descriptor).st_uid != os.getuid():
+                return None
+            return file.read(RESULT_FILE_BYTES + 2)
+
+    def discard(self) -> None:
+        """Remove what the runtime has kept."""
+        if self.result_out is not None and os.path.lexists(self.result_out):
+            os.unlink(self.result_out)
+
+
 class Core:
     """The settings of one engine. Immutable but for `closed`, so threads and tasks share it freely."""
 
@@ -35,8 +74,8 @@ class Core:
         self._pid = os.getpid()
         self.closed = False
 
-    def prepare(self, command: str, program: object | None, given: Mapping[str, Any]) -> tuple[Invocation, Any]:
-        """Check a call and say what to start: the invocation and the `cancel` event, or None.
+    def prepare(self, command: str, program: object | None, given: Mapping[str, Any]) -> Job:
+        """Check a call and say what to start.
 
         Raises:
             UsageError: for wrong options, a closed engine, an engine of another process.
@@ -55,8 +94,11 @@ class Core:
             python_executable=options.get("python_executable"),
             bytecode_folder=lambda start: bytecode_folder(start, _cache_folder),
         )
-        invocation = build(command, options, runtime=runtime, version=__version__, environ=world.environ)
-        return invocation, options.get("cancel")
+        result_out = _new_path() if command == "run" else None
+        invocation = build(
+            command, options, runtime=runtime, version=__version__, environ=world.environ, result_out=result_out
+        )
+        return Job(invocation, options.get("cancel"), options.get("result_type"), result_out)
 
     def _refuse_if_unusable(self, command: str) -> None:
         if os.getpid() != self._pid:
@@ -97,8 +139,16 @@ def still_busy(invocation: Invocation) -> LaunchError:
     )
 
 
-def make_call(child: Child, invocation: Invocation, cancel: Any) -> Call:
-    return Call(child, attached=invocation.attached, deadline_ms=invocation.deadline_ms, cancel=cancel)
+def make_call(child: Child, job: Job) -> Call:
+    invocation = job.invocation
+    return Call(child, attached=invocation.attached, deadline_ms=invocation.deadline_ms, cancel=job.cancel)
+
+
+def _new_path() -> str:
+    """A name in the folder for temporary files that nobody can guess; there is no such file."""
+    from tempfile import gettempdir
+
+    return os.path.join(gettempdir(), f"touba-result-{secrets.token_hex(16)}.json")
 
 
 def _cache_folder() -> str:

@@ -25,9 +25,10 @@ import orjson
 from pydantic import AfterValidator, Field, ValidationError
 
 from touba_cli.errors import CODES
-from touba_cli.limits import ENVELOPE_BYTES
+from touba_cli.limits import ENVELOPE_BYTES, RESULT_FILE_BYTES
 from touba_cli.outcomes import OUTCOMES, PHASES
 
+from .._wire import Reader, WireMismatch
 from ..errors import ErrorDetails, ToubaEngineError, TransportError, error_class
 from .results import (
     CheckResult,
@@ -50,7 +51,7 @@ _OUTPUT_KEPT = 2_000
 _LARGE = 1 << 20
 
 _Document = TypeVar("_Document", bound=_Frozen)
-_Result = TypeVar("_Result", RunResult, CheckResult, CompiledProgram)
+_Result = TypeVar("_Result", RunResult[Any], CheckResult, CompiledProgram)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,22 +146,62 @@ class _Unreadable(Exception):
     """Output that is not one whole document of the protocol; the message never holds any of it."""
 
 
-def conclude_run(ending: Ending) -> RunResult:
+def conclude_run(
+    ending: Ending, reader: Reader | None = None, kept: Callable[[], bytes | None] = lambda: None
+) -> RunResult[Any]:
     """The result of a run, or the error that it ended with.
 
+    Parameters:
+        ending: how the runtime ended.
+        reader: reads the result into the type that was asked for.
+        kept: gives the result document that was too large for the pipe, where the runtime has kept it.
+
     Raises:
-        ToubaEngineError: by the table of the module.
+        ToubaEngineError: by the table of the module; `ResultMismatch` where the result does not fit the type.
     """
     document = _read("run", _RunDocument, ending)
     if document.error is not None:
-        raise _failure(document.error, ending, document)
+        raise _failure_of_run(document, document.error, ending, kept)
+    result = _settled(_result(document, ending), document.exit_code, ending)
+    if reader is None or result.status != "success":
+        return result
+    try:
+        return result.model_copy(update={"value": reader.read(document.result)})
+    except WireMismatch as fault:
+        message = f"The run finished, but its result does not fit `result_type`: {fault}. Its effects stand."
+        raise _transport("ResultMismatch", message, ending, result, show_output=False) from None
+
+
+def _result(document: _RunDocument, ending: Ending) -> RunResult[Any]:
     if document.reason not in OUTCOMES_BY_REASON or OUTCOMES_BY_REASON[document.reason] != (
         document.status,
         document.exit_code,
     ):
         raise _invalid(ending, "its status, reason and exit code do not belong together")
-    result = RunResult(value=document.result, **{name: getattr(document, name) for name in _RUN_MEMBERS})
-    return _settled(result, document.exit_code, ending)
+    return RunResult(value=document.result, **{name: getattr(document, name) for name in _RUN_MEMBERS})
+
+
+def _failure_of_run(
+    document: _RunDocument, error: _Error, ending: Ending, kept: Callable[[], bytes | None]
+) -> ToubaEngineError:
+    """The error of a run. Behind a document that was too large stands another one: its error, or its result, counts."""
+    failure = _failure(error, ending, document)
+    data = kept() if error.code == "ResponseTooLarge" else None
+    if data is None:
+        return failure
+    try:
+        whole = _parse("run", _RunDocument, data, RESULT_FILE_BYTES)
+    except _Unreadable as fault:
+        failure.message += f". What was kept of it cannot be used: {fault}"
+        return failure
+    if whole.error is not None:
+        return _failure(whole.error, ending, whole)
+    result = _result(whole, ending)
+    failure.details.result = result
+    failure.details.trace = result.trace
+    failure.details.explanation = result.explanation
+    failure.hint = f"`details.result` holds the result. {failure.hint}"
+    return failure
 
 
 def conclude_check(ending: Ending) -> CheckResult:
@@ -211,17 +252,17 @@ def _read(command: str, shape: type[_Document], ending: Ending) -> _Document:
             raise _invalid(ending, "there is none")
         raise _transport("RuntimeCrashed", f"The runtime {ending.sentence} without a result document.", ending)
     try:
-        return _parse(command, shape, ending.output)
+        return _parse(command, shape, ending.output, ENVELOPE_BYTES)
     except _Unreadable as fault:
         if ending.killed:
             raise _unresponsive(ending) from None
         raise _invalid(ending, str(fault)) from None
 
 
-def _parse(command: str, shape: type[_Document], output: bytes | bytearray) -> _Document:
+def _parse(command: str, shape: type[_Document], output: bytes | bytearray, most: int) -> _Document:
     size = len(output) - output.endswith(b"\n")
-    if size > ENVELOPE_BYTES:
-        raise _Unreadable(f"it has {size} bytes; {ENVELOPE_BYTES} are allowed")
+    if size > most:
+        raise _Unreadable(f"it has {size} bytes; {most} are allowed")
     if not output.startswith(b"{"):
         raise _Unreadable("something stands in front of it")
     try:
@@ -304,12 +345,16 @@ def _unresponsive(ending: Ending, result: Any = None) -> TransportError:
     )
 
 
-def _transport(code: str, message: str, ending: Ending, result: Any = None) -> TransportError:
-    details = _details(ending, result=result, output=bytes(ending.output[:_OUTPUT_KEPT]) or None)
+def _transport(
+    code: str, message: str, ending: Ending, result: Any = None, *, show_output: bool = True
+) -> TransportError:
+    output = bytes(ending.output[:_OUTPUT_KEPT]) if show_output else b""
+    details = _details(ending, result=result, output=output or None)
     if isinstance(result, RunResult):
         details.run_id = result.run_id
         details.trace = result.trace
         details.status = result.status
+        details.explanation = result.explanation
     return TransportError(code, message, hint=CODES[code].hint, details=details)
 
 

@@ -10,16 +10,18 @@ import os
 import re
 import threading
 from collections.abc import Mapping
-from functools import cache
-from typing import Annotated, Any
+from functools import cache, lru_cache
+from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, PlainValidator, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
 from touba_cli.limits import LIMITS
-from touba_cli.options import EXACTLY_ONE, MEMBERS, OPTIONS, SLIPS, nearest
+from touba_cli.options import EXACTLY_ONE, MEMBERS, OPTIONS, SLIPS, WORDS, nearest
 
+from .._annotations import AnnotationUnsupported
 from .._encode import EncodeError, encode
+from .._wire import Reader
 from ..errors import UsageError
 
 #: longer than any path or reference that a system takes; keeps a single argument below what `exec` allows
@@ -112,6 +114,38 @@ def _cancel(value: object) -> threading.Event:
     if not isinstance(value, threading.Event):
         raise ValueError(f"has to be a `threading.Event`, not {type(value).__name__}")
     return value
+
+
+def _word(name: str) -> Any:
+    """One of the words of an option, from the one table."""
+    words = WORDS[name]
+
+    def check(value: object) -> str:
+        if not isinstance(value, str) or value not in words:
+            raise ValueError("has to be " + " or ".join(f'"{word}"' for word in words))
+        return value
+
+    return PlainValidator(check)
+
+
+def _result_type(value: object) -> Reader:
+    try:
+        return _cached_reader(value)
+    except AnnotationUnsupported as fault:
+        raise ValueError(f"is no type that a result can be read into: {fault}") from None
+
+
+def _cached_reader(annotation: Any) -> Reader:
+    try:
+        hash(annotation)
+    except TypeError:
+        return Reader(annotation)
+    return _reader(annotation)
+
+
+@lru_cache(64)
+def _reader(annotation: Any) -> Reader:
+    return Reader(annotation)
 
 
 def _figure(name: str) -> Any:
@@ -221,21 +255,30 @@ class TraceOptions(TypedDict, total=False):
     Members:
         run_id: the run's id; default: 128 random bits.
         trace_out: a file that the trace is written to as well.
+        trace_pure_functions: ``full`` tells of the functions that statements call, ``calls`` does not.
     """
 
     run_id: Annotated[str, PlainValidator(_run_id)]
     trace_out: PathOption
+    trace_pure_functions: Annotated[Literal["full", "calls"], _word("trace_pure_functions")]
 
 
 class RunOptions(CheckOptions, ProgramOptions, AuthorityOptions, LimitOptions, TraceOptions, total=False):
-    """What `run` takes: exactly one of `source`, `air` and `air_json`, and the options of all groups."""
+    """What `run` takes: exactly one of `source`, `air` and `air_json`, and the options of all groups.
+
+    `result_type` is a parameter of `run` itself, because it decides the type of what `run` gives.
+    """
+
+
+class _AllRunOptions(RunOptions, total=False):
+    result_type: Annotated[Any, PlainValidator(_result_type)]
 
 
 _SCHEMAS: dict[str, Any] = {
     "engine": EngineOptions,
     "check": CheckOptions,
     "compile": CompileOptions,
-    "run": RunOptions,
+    "run": _AllRunOptions,
 }
 
 
@@ -327,11 +370,11 @@ def _invalid(error: Any) -> UsageError:
     if kind == "extra_forbidden" and option in MEMBERS:
         member = str(error["loc"][-1])
         near = nearest(member, MEMBERS[option])
-        hint = f"Did you mean `{near}`?" if near else "Its members are: " + ", ".join(MEMBERS[option]) + "."
-        return UsageError("OptionUnknown", f"`{option}` has no member `{member}`.", hint=hint)
+        known = f"Did you mean `{near}`?" if near else "Its members are: " + ", ".join(MEMBERS[option]) + "."
+        return UsageError("OptionUnknown", f"`{option}` has no member `{member}`.", hint=known)
     text = str(error["msg"]).removeprefix("Value error, ")
     text = text.replace("Input should be", "has to be", 1) if text.startswith("Input should be") else text
-    hint = None
+    hint: str | None = None
     if option in MEMBERS:
         hint = f"`{option}` is a dictionary of whole numbers; its members are: " + ", ".join(MEMBERS[option]) + "."
     elif option in OPTIONS:

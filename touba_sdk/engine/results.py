@@ -5,9 +5,10 @@ Their `repr` shows ids, codes and figures, never business values, so that they c
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Generic, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
+from typing_extensions import TypeVar
 
 from touba_cli.codec import canonical
 
@@ -23,6 +24,10 @@ __all__ = [
     "RunWarning",
     "Usage",
 ]
+
+
+#: what `result_type` was; the wire form without one
+Value = TypeVar("Value", default=Any)
 
 
 class _Frozen(BaseModel):
@@ -106,8 +111,8 @@ class Diagnostic(_Frozen):
         return f"{self.file}:{self.line}:{self.column}: {self.code} {self.title}"
 
 
-class RunResult(_Frozen):
-    """How a run ended.
+class RunResult(_Frozen, Generic[Value]):
+    """How a run ended. The parameter is the type of `value`: what `result_type` was.
 
     Attributes:
         run_id: the id of the run.
@@ -115,7 +120,8 @@ class RunResult(_Frozen):
         reason: ``completed``, ``stopped`` or ``cancelled``; later more.
         exit_code: the exit code of the runtime that belongs to the outcome: 0, 11 or 130.
         result: what the program gave, in wire form: JSON values, Decimals and dates as text; None without one.
-        value: the same as `result`.
+        value: the result as `result_type` says; the same as `result` where that was not given. None for a run that did
+            not finish: look at `status` first.
         messages: what the program showed, in order.
         pending_interaction: the question that the run waits for; None, because programs cannot ask yet.
         pending_interactions: all that the run waits for; empty, because programs cannot wait yet.
@@ -131,7 +137,7 @@ class RunResult(_Frozen):
     reason: str
     exit_code: int
     result: Any = Field(repr=False)
-    value: Any = Field(repr=False)
+    value: Value = Field(repr=False)
     messages: tuple[Message, ...] = Field(repr=False)
     pending_interaction: None
     pending_interactions: tuple[()]

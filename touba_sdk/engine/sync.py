@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 import time
 from types import TracebackType
-from typing import Any, Self, Unpack
+from typing import Any, Self, TypeVar, Unpack, overload
 
 from .child import Child
 from .command import Invocation
-from .core import BUSY_PAUSE, BUSY_TRIES, Core, make_call, start, still_busy
+from .core import BUSY_PAUSE, BUSY_TRIES, Core, Job, make_call, start, still_busy
 from .envelope import Ending, conclude_check, conclude_compile, conclude_run
 from .options import CheckOptions, CompileOptions, EngineOptions, RunOptions
 from .process import Call
 from .results import CheckResult, CompiledProgram, RunResult
+
+Value = TypeVar("Value")
 
 
 class ToubaEngine:
@@ -51,7 +53,7 @@ class ToubaEngine:
         Raises:
             ToubaEngineError: where the check itself was not possible.
         """
-        return conclude_check(self._drive("check", program, options))
+        return conclude_check(self._drive(self._core.prepare("check", program, options)))
 
     def compile(
         self, program: str | os.PathLike[str] | None = None, /, **options: Unpack[CompileOptions]
@@ -66,15 +68,42 @@ class ToubaEngine:
             CompileError: for a program with errors; ``details.diagnostics`` lists them.
             ToubaEngineError: where the call failed in another way.
         """
-        return conclude_compile(self._drive("compile", program, options))
+        return conclude_compile(self._drive(self._core.prepare("compile", program, options)))
 
-    def run(self, program: str | os.PathLike[str] | None = None, /, **options: Unpack[RunOptions]) -> RunResult:
+    @overload
+    def run(
+        self,
+        program: str | os.PathLike[str] | None = None,
+        /,
+        *,
+        result_type: type[Value],
+        **options: Unpack[RunOptions],
+    ) -> RunResult[Value]: ...
+    @overload
+    def run(
+        self,
+        program: str | os.PathLike[str] | None = None,
+        /,
+        *,
+        result_type: Any = None,
+        **options: Unpack[RunOptions],
+    ) -> RunResult[Any]: ...
+    def run(
+        self,
+        program: str | os.PathLike[str] | None = None,
+        /,
+        *,
+        result_type: Any = None,
+        **options: Unpack[RunOptions],
+    ) -> RunResult[Any]:
         """Run a program to its end.
 
         Ctrl-C cancels the run, waits until the process has ended, and raises KeyboardInterrupt; a second one kills it.
 
         Parameters:
             program: the entry file; the same as `source`.
+            result_type: the type of ``run.value``: a dataclass, a `TypedDict`, a pydantic model, `list[Decimal]` and so
+                on. It is checked before anything starts.
             options: `RunOptions`.
 
         Returns:
@@ -84,9 +113,14 @@ class ToubaEngine:
             UsageError, CompileError, AdmissionError: nothing ran.
             RuntimeFailure: the run failed.
             LaunchError: something could not be started.
-            TransportError: the runtime gave no whole answer; a run may have happened, with its effects.
+            TransportError: the runtime gave no whole answer, or the result does not fit `result_type`; a run may have
+                happened, with its effects.
         """
-        return conclude_run(self._drive("run", program, options))
+        job = self._core.prepare("run", program, {**options, "result_type": result_type})
+        try:
+            return conclude_run(self._drive(job), job.reader, job.kept)
+        finally:
+            job.discard()
 
     def close(self) -> None:
         """Refuse further calls. Calls that other threads are in come to their end."""
@@ -100,11 +134,10 @@ class ToubaEngine:
     ) -> None:
         self.close()
 
-    def _drive(self, command: str, program: object | None, options: Any) -> Ending:
-        invocation, cancel = self._core.prepare(command, program, options)
-        child = _start(invocation)
+    def _drive(self, job: Job) -> Ending:
+        child = _start(job.invocation)
         try:
-            call = make_call(child, invocation, cancel)
+            call = make_call(child, job)
             try:
                 _to_the_end(call)
             except BaseException:

@@ -7,7 +7,7 @@ wrote itself may repeat what it was sent; it stands in ``detail`` and ``body``, 
 from __future__ import annotations
 
 import socket
-import ssl
+import sys
 from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
@@ -268,7 +268,7 @@ def is_retryable(error: BaseException | None) -> bool:
     seen: list[BaseException] = []
     link: BaseException | None = error
     while link is not None and link not in seen:
-        if not isinstance(link, Exception) or _is_cancellation(link) or isinstance(link, ssl.SSLCertVerificationError):
+        if not isinstance(link, Exception) or _is_cancellation(link) or _is_certificate(link):
             return False
         seen.append(link)
         link = link.__cause__
@@ -285,6 +285,12 @@ def _is_cancellation(error: BaseException) -> bool:
     from concurrent.futures import CancelledError
 
     return isinstance(error, CancelledError)
+
+
+def _is_certificate(error: BaseException) -> bool:
+    # Whoever raised it has loaded ssl; loading it here would make every import of this package slower.
+    ssl = sys.modules.get("ssl")
+    return ssl is not None and isinstance(error, ssl.SSLCertVerificationError)
 
 
 def retry_reason(error: BaseException) -> str:

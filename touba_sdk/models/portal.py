@@ -9,6 +9,7 @@ from __future__ import annotations
 import atexit
 import os
 import threading
+from collections import deque
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager
@@ -105,6 +106,45 @@ def _portal() -> _Portal:
     return found
 
 
+class _Task(Generic[_T]):
+    """An async function to run on the lasting thread, which can be cancelled at any moment from any other thread.
+
+    An interrupt may come while the task is being handed over, before there is anything to wait for; therefore the wish
+    to cancel is noted first, and a task that begins after it ends at once.
+    """
+
+    __slots__ = ("_args", "_cancelled", "_function", "_scope", "begun", "finished")
+
+    def __init__(self, function: Callable[..., Awaitable[_T]], *args: Any):
+        self._function = function
+        self._args = args
+        self._cancelled = False
+        self._scope: anyio.CancelScope | None = None
+        self.begun = False
+        self.finished = threading.Event()
+
+    async def run(self) -> _T | None:
+        self.begun = True
+        try:
+            with anyio.CancelScope() as self._scope:
+                if self._cancelled:
+                    self._scope.cancel()
+                return await self._function(*self._args)
+            return None  # nobody waits for the result of what was cancelled
+        finally:
+            self.finished.set()
+
+    async def _cancel(self) -> None:
+        if self._scope is not None:
+            self._scope.cancel()
+
+    def cancel(self, door: BlockingPortal) -> None:
+        """End the task. Does not wait until it has ended."""
+        self._cancelled = True
+        if not self.finished.is_set():
+            door.start_task_soon(self._cancel)
+
+
 def call(function: Callable[..., Awaitable[_T]], *args: Any) -> _T:
     """Run an async function on the lasting thread, with a copy of the caller's context variables, and wait for it.
 
@@ -113,12 +153,15 @@ def call(function: Callable[..., Awaitable[_T]], *args: Any) -> _T:
     Raises:
         RunSyncInLoopError: when called on that thread itself.
     """
-    future: Future[_T] = _portal().door.start_task_soon(function, *args)
+    door = _portal().door
+    task = _Task(function, *args)
     try:
-        return future.result()
+        result: Any = door.start_task_soon(task.run).result()
     except BaseException:
-        future.cancel()
+        task.cancel(door)
         raise
+    found: _T = result
+    return found
 
 
 def generate_sync(model: LanguageModel, request: Request) -> Response:
@@ -140,9 +183,11 @@ class SyncStream(Generic[_T]):
 
     def __init__(self, opener: Callable[[], AbstractAsyncContextManager[Any]]):
         self._opener = opener
-        self._task: Future[None] | None = None
-        self._wake: Callable[[Future[_T]], None] | None = None
-        self._finished = threading.Event()
+        self._task: _Task[None] = _Task(self._drive)
+        self._asked: deque[Future[_T]] = deque()
+        self._wake: anyio.Event | None = None
+        self._failure: Exception | None = None
+        self._begun = False
         self._closed = False
 
     def __iter__(self) -> Iterator[_T]:
@@ -154,9 +199,10 @@ class SyncStream(Generic[_T]):
         asked: Future[_T] = Future()
         try:
             door = _portal().door
-            if self._wake is None:
-                self._wake = self._begin(door)
-            door.call(self._wake, asked)
+            if not self._begun:
+                self._begun = True
+                door.start_task_soon(self._task.run)
+            door.call(self._ask, asked)
             return asked.result()
         except StopAsyncIteration:
             self.close()
@@ -165,43 +211,42 @@ class SyncStream(Generic[_T]):
             self.close()
             raise
 
-    def _begin(self, door: BlockingPortal) -> Callable[[Future[_T]], None]:
-        send, receive = door.call(_channel)
-        self._task = door.start_task_soon(self._drive, receive)
+    def _ask(self, asked: Future[_T]) -> None:
+        if self._task.finished.is_set():
+            asked.set_exception(self._failure or StopAsyncIteration())
+            return
+        self._asked.append(asked)
+        if self._wake is not None:
+            self._wake.set()
 
-        def wake(asked: Future[_T]) -> None:
-            send.send_nowait(asked)
-
-        return wake
-
-    async def _drive(self, receive: Any) -> None:
-        asked: Future[_T] | None = None
+    async def _drive(self) -> None:
         try:
             async with self._opener() as stream:
                 iterator = stream.__aiter__()
-                async for asked in receive:
+                while True:
+                    if not self._asked:
+                        self._wake = anyio.Event()
+                        await self._wake.wait()
                     item = await iterator.__anext__()
-                    waiting, asked = asked, None
-                    waiting.set_result(item)
+                    self._asked.popleft().set_result(item)
         except BaseException as error:
-            if asked is None:
-                raise
             # The one who asked gets the error; a cancellation goes on here too.
-            asked.set_exception(error)
+            if self._asked:
+                self._asked.popleft().set_exception(error)
+            elif isinstance(error, Exception):
+                self._failure = error  # it did not even begin; the first one who asks gets to know
             if not isinstance(error, Exception):
                 raise
-        finally:
-            receive.close()
-            self._finished.set()
 
     def close(self) -> None:
         """End the call and wait until it has. Does nothing when it has ended or never began."""
         if self._closed:
             return
         self._closed = True
-        if self._task is not None:
-            self._task.cancel()
-            self._finished.wait(2 * CLOSE_GRACE)
+        if self._begun:
+            self._task.cancel(_portal().door)
+            if self._task.begun:
+                self._task.finished.wait(2 * CLOSE_GRACE)
 
     def __enter__(self) -> SyncStream[_T]:
         return self
@@ -210,10 +255,6 @@ class SyncStream(Generic[_T]):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-async def _channel() -> Any:
-    return anyio.create_memory_object_stream[Any](1)
 
 
 def iterate_sync(opener: Callable[[], AbstractAsyncContextManager[Any]]) -> SyncStream[Any]:

@@ -141,7 +141,8 @@ def _tidy(node: Any, definitions: dict[str, Any] | None, left: list[int]) -> Any
             tidy[key] = value
     if "properties" in tidy or (tidy.get("type") == "object" and "patternProperties" not in tidy):
         tidy.setdefault("additionalProperties", False)
-    return _nullable(tidy)
+    first: dict[str, Any] = {key: tidy[key] for key in ("type", "description") if key in tidy}
+    return _nullable({**first, **tidy})
 
 
 def _nullable(node: dict[str, Any]) -> dict[str, Any]:

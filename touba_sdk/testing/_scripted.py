@@ -29,15 +29,7 @@ from ._validate import validate_request
 __all__ = ["FunctionModel", "ScriptExhaustedError", "ScriptedModel", "Step"]
 
 #: what a step of a script may be: see `ScriptedModel`
-Step: TypeAlias = (
-    str
-    | Message
-    | Response
-    | ToolCallPart
-    | BaseException
-    | Sequence["ToolCallPart | StreamEvent | BaseException"]
-    | Callable[[Request], Any]
-)
+Step: TypeAlias = str | Message | Response | ToolCallPart | BaseException | Sequence[Any] | Callable[[Request], Any]
 
 
 class ScriptExhaustedError(AssertionError):

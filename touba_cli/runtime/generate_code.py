@@ -1,0 +1,423 @@
+"""Instructions of AIR as Python: whole functions, and *regions* of any callable.
+
+A function becomes one Python function: its slots are local variables, its loops Python loops. A region begins at some
+instruction of a frame and goes as far as control can without the machine: it loads the slots, runs, stores them, and
+says where the frame now stands. Every path out of it is an exit, so whatever does not fit (a jump that is neither a
+branch nor the end or the back edge of a loop, one instruction too large to compile) ends a region, and another region
+or the interpreter goes on there. A function that would need such an exit is run by regions too.
+
+`Writer.write` gives the source of one piece. What holds for both engines: the same value or failure, the same place,
+the same steps at every charge.
+"""
+
+from __future__ import annotations
+
+from ..air.costs import instruction_expressions
+from .functions import applies
+from .generate_expr import MOST_LOOPS, Expressions, parts
+from .generate_text import Refused, Source
+from .interpreter import literal_parts
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from ..air.program import Callable as Declared
+    from ..values.check import TypeTable
+
+#: lines of one piece
+MOST_LINES = 2_000
+#: indentations inside each other: CPython allows 100
+_MOST_LEVELS = 60
+
+
+class _Loop:
+    """A Python loop that is open: its first instruction, its back edge, and whether something leaves it."""
+
+    __slots__ = ("end", "head", "is_left")
+
+    def __init__(self, head: int, end: int):
+        self.head = head
+        self.end = end
+        self.is_left = False
+
+
+class Writer:
+    """Writes one piece.
+
+    Parameters:
+        table: the program's types.
+        declared: the callable.
+        start: where the region begins; None for a whole function.
+        may_stop: whether the end of a slice ends the region; else the budget's pulse is called.
+        counts: whether the functions that statements call are counted.
+    """
+
+    __slots__ = (
+        "_changed", "_code", "_counts", "_declared", "_ends", "_exits", "_expressions", "_may_stop", "_start",
+        "_stores_at_once", "functions", "source",
+    )  # fmt: skip
+
+    def __init__(self, table: TypeTable, declared: Declared, start: int | None, may_stop: bool, counts: bool):
+        self.source = Source()
+        self._counts = counts
+        #: reference of a function that is applied → its name
+        self.functions: dict[str, str] = {}
+        self._code = declared.code
+        self._declared = declared
+        self._start = start
+        self._may_stop = may_stop
+        #: first instruction of a loop → its back edge
+        self._ends = {each[1]: pc for pc, each in enumerate(declared.code) if each[0] == "again"}
+        #: slots that the piece changes, and the lines that have to store them
+        self._changed: set[int] = set()
+        self._exits: list[int] = []
+        # Where an attempt can go on in this frame after a failure, a changed slot is stored at once.
+        self._stores_at_once = start is not None and any(each[0] == "attempt" for each in declared.code)
+        self._expressions = Expressions(
+            self.source,
+            table,
+            declared.slots,
+            frozenset(_collected(declared.code)),
+            lambda ref: self.functions.setdefault(ref, f"f{len(self.functions):d}"),
+            self._change,
+            counts,
+        )
+
+    def write(self) -> str:
+        """The source of a module that defines ``made``.
+
+        ``made(m, d, *inputs)`` is a whole function: m the budget, d how many callables may still be opened.
+        ``made(X, m, F)`` is a region: X the state, m the budget, F the frame; it gives the next instruction, or the
+        complement of one that the machine has to carry out, with its operands in ``X.result``.
+
+        Raises:
+            Refused: where nothing can be generated.
+        """
+        source = self.source
+        if self._start is None:
+            inputs = [f"s{slot:d}" for slot in range(len(self._declared.takes))]
+            head = f"def made({', '.join(['m', 'd', *inputs])}):"
+            # Until it is open, what goes wrong is the caller's.
+            source.add(f"if d <= 0: raise TooDeep({source.constant(self._declared.ref)})")
+            source.charge(self._declared.cost)
+            source.add("e = d - 1")
+            if self._block(0, len(self._code), None, None):
+                raise Refused
+        else:
+            head = "def made(X, m, F):"
+            if self._block(self._start, len(self._code), None, None):
+                raise Refused
+            self._open_region()
+        source.places.insert(0, -1)
+        return "\n".join([head, *source.lines, ""])
+
+    def _open_region(self) -> None:
+        """What a region begins with, once it is known: the slots that it uses; and what it stores at its exits."""
+        source = self.source
+        stores = "" if self._stores_at_once else "".join(f"S[{slot:d}] = s{slot:d}; " for slot in sorted(self._changed))
+        for at in self._exits:
+            line = source.lines[at]
+            indented = len(line) - len(line.lstrip())
+            source.lines[at] = line[:indented] + stores + line[indented:]
+        used = sorted(self._changed | self._expressions.read)
+        opening = [" e = X.room", " S = F.slots", *(f" s{slot:d} = S[{slot:d}]" for slot in used)]
+        source.lines[:0] = opening
+        source.places[:0] = [self._start or 0] * len(opening)
+
+    def _change(self, slot: int) -> None:
+        """A slot has been changed by the line before."""
+        self._changed.add(slot)
+        if self._stores_at_once:
+            self.source.add(f"S[{slot:d}] = s{slot:d}")
+
+    # --- ways out -----------------------------------------------------------------------------------------------------
+
+    def _exit(self, where: int) -> None:
+        """Leave the region: the frame goes on at an instruction, or (complement) the machine takes over at it."""
+        if self._start is None:
+            raise Refused
+        self._exits.append(len(self.source.lines))
+        self.source.add(f"return {where:d}")
+
+    def _goto(self, target: int, loop: _Loop | None) -> None:
+        """Go to an instruction that is not where control falls anyway."""
+        if loop is not None and target == loop.end + 1:
+            loop.is_left = True
+            self.source.add("break")
+        elif loop is not None and target == loop.end:
+            self._again(target, loop)
+        else:
+            self._exit(target)
+
+    def _again(self, pc: int, loop: _Loop | None) -> None:
+        """The back edge at an instruction."""
+        _, head, cost = self._code[pc]
+        source = self.source
+        before, source.pc = source.pc, pc
+        is_here = loop is not None and loop.head == head
+        if not self._may_stop:
+            source.charge(cost)
+        elif is_here:
+            source.add(f"n = m.left - {cost:d}")
+            source.add("if n < 0:")
+            source.level += 1
+            source.add(f"m.spend({cost:d})")
+            self._exit(head)
+            source.level -= 1
+            source.add("m.left = n")
+        else:
+            source.add(f"m.spend({cost:d})")
+        if is_here:
+            source.add("continue")
+        else:
+            self._exit(head)
+        source.pc = before
+
+    # --- blocks -------------------------------------------------------------------------------------------------------
+
+    def _block(self, low: int, high: int, follow: int | None, loop: _Loop | None) -> bool:
+        """Write the instructions from ``low`` to before ``high``.
+
+        Parameters:
+            follow: the instruction to which control falls out of the block; nothing is written for going there.
+            loop: the innermost Python loop around it; where it begins at ``low``, this is its body.
+
+        Returns:
+            whether control can fall out.
+        """
+        source = self.source
+        pc = low
+        while pc < high:
+            source.pc = pc
+            if len(source.lines) > MOST_LINES or source.level > _MOST_LEVELS:
+                self._exit(pc)
+                return False
+            end = self._ends.get(pc)
+            if end is not None and (loop is None or loop.head != pc):
+                if end >= high or source.loops >= MOST_LOOPS:
+                    self._exit(pc)
+                    return False
+                if not self._loop(pc, end):
+                    return False
+                pc = end + 1
+                continue
+            instruction = self._code[pc]
+            name = instruction[0]
+            if self._counts and applies(instruction):
+                source.add("X.functions.begin_statement()")
+            if name == "jump":
+                target = instruction[1]
+                if target == follow:
+                    return True
+                if not pc < target < high or (loop is not None and target == loop.end):
+                    self._goto(target, loop)
+                    return False
+                pc = target
+            elif name in ("unless", "each", "times"):
+                next_pc, falls = self._branch(pc, instruction, high, follow, loop)
+                if next_pc is None:
+                    return falls
+                pc = next_pc
+            elif self._plain(pc, instruction, loop):
+                pc += 1
+            else:
+                return False
+        if high != follow:
+            self._goto(high, loop)
+            return False
+        return True
+
+    def _loop(self, head: int, end: int) -> bool:
+        """Write a loop; whether control can go on behind it."""
+        loop = _Loop(head, end)
+        before = self._open("while True:")
+        self.source.loops += 1
+        self._block(head, end + 1, None, loop)
+        self.source.loops -= 1
+        self._close(before)
+        return loop.is_left
+
+    def _open(self, line: str) -> int:
+        self.source.add(line)
+        self.source.level += 1
+        return len(self.source.lines)
+
+    def _close(self, before: int) -> None:
+        if len(self.source.lines) == before:
+            self.source.add("pass")
+        self.source.level -= 1
+
+    # --- branches -----------------------------------------------------------------------------------------------------
+
+    def _branch(
+        self, pc: int, instruction: list[Any], high: int, follow: int | None, loop: _Loop | None
+    ) -> tuple[int | None, bool]:
+        """Write an instruction that goes on behind itself or to its target, and what that decides.
+
+        Returns:
+            where the block goes on, or None where this was its rest; and then whether control falls out of it.
+        """
+        try:
+            goes_on, leaves, target, first = self._test(instruction)
+        except Refused:
+            return self._refuse(pc)
+        if target == follow and target >= high:
+            before = self._open(f"if {goes_on}:")
+            self._add_all(first)
+            self._block(pc + 1, high, follow, loop)
+            self._close(before)
+            return None, True
+        is_near = loop is not None and target in (loop.end, loop.end + 1)
+        if is_near or not pc < target <= high:
+            before = self._open(f"if {leaves}:")
+            self._goto(target, loop)
+            self._close(before)
+            self._add_all(first)
+            return pc + 1, False
+        join = self._join(pc, target, high, follow, loop)
+        before = self._open(f"if {goes_on}:")
+        self._add_all(first)
+        falls = self._block(pc + 1, target, target if join is None else join, loop)
+        self._close(before)
+        if join is None:
+            return target, False
+        before = self._open("else:")
+        falls = self._block(target, min(join, high), join, loop) or falls
+        self._close(before)
+        return (join, False) if falls and join <= high and join != follow else (None, falls)
+
+    def _join(self, pc: int, target: int, high: int, follow: int | None, loop: _Loop | None) -> int | None:
+        """Where two branches come together again: what the jump at the end of the first one says, if it is in reach."""
+        name, *rest = self._code[target - 1]
+        if name != "jump" or target - 1 == pc or (loop is not None and rest[0] == loop.end):
+            return None
+        join: int = rest[0]
+        return join if target < join <= high or join == follow else None
+
+    def _test(self, instruction: list[Any]) -> tuple[str, str, int, list[tuple[str, int]]]:
+        """A branch: when control goes on behind it, when it leaves, its target, and the slots that change first."""
+        name = instruction[0]
+        read = self._expressions.read
+        if name == "unless":
+            _, node, target = instruction
+            self._expressions.check_size(node)
+            text = self._expressions.value(node)
+            return text, f"not {text}", target, []
+        if name == "each":
+            _, listed, index, slot, target = instruction
+            read.update((listed, index))
+            end = f"length(s{listed:d}.items)"
+            first = [(f"s{slot:d} = s{listed:d}.items[s{index:d}]", slot), (f"s{index:d} += 1", index)]
+            return f"s{index:d} < {end}", f"s{index:d} >= {end}", target, first
+        _, counter, target = instruction
+        read.add(counter)
+        return f"s{counter:d} > 0", f"s{counter:d} <= 0", target, [(f"s{counter:d} -= 1", counter)]
+
+    def _add_all(self, changes: list[tuple[str, int]]) -> None:
+        for line, slot in changes:
+            self.source.add(line)
+            self._change(slot)
+
+    # --- instructions without a target --------------------------------------------------------------------------------
+
+    def _plain(self, pc: int, instruction: list[Any], loop: _Loop | None) -> bool:
+        """Write an instruction; whether control goes on behind it."""
+        name = instruction[0]
+        if name == "again":
+            self._again(pc, loop)
+            return False
+        source = self.source
+        lines, level, loops = len(source.lines), source.level, source.loops
+        try:
+            for node in instruction_expressions(instruction):
+                self._expressions.check_size(node)
+            return self._RULES[name](self, pc, instruction)
+        except Refused:
+            del source.lines[lines:], source.places[lines:]
+            source.level, source.loops = level, loops
+            return self._refuse(pc)[1]
+
+    def _refuse(self, pc: int) -> tuple[None, bool]:
+        """Leave an instruction to the interpreter."""
+        if pc == self._start:
+            raise Refused
+        self._exit(pc)
+        return None, False
+
+    def _set(self, pc: int, instruction: list[Any]) -> bool:
+        _, slot, node = instruction
+        self.source.add(f"s{slot:d} = {self._expressions.value(node)}")
+        self._change(slot)
+        return True
+
+    def _require(self, pc: int, instruction: list[Any]) -> bool:
+        _, node, text = instruction
+        before = self._open(f"if not {self._expressions.value(node)}:")
+        self._raise("RequirementFailed", text)
+        self._close(before)
+        return True
+
+    def _fail(self, pc: int, instruction: list[Any]) -> bool:
+        self._raise("BusinessFailure", instruction[1])
+        return False
+
+    def _raise(self, code: str, text: list[Any]) -> None:
+        explanation = self._expressions.value(text)
+        words = self.source.constant(literal_parts(text))
+        self.source.add(f'raise Failure("{code}", {words}, explanation={explanation})')
+
+    def _give(self, pc: int, instruction: list[Any]) -> bool:
+        if self._start is None:
+            self.source.add(f"return {self._expressions.value(instruction[1])}")
+            return False
+        return self._finish(pc, self._expressions.value(instruction[1]))
+
+    def _call(self, pc: int, instruction: list[Any]) -> bool:
+        return self._finish(pc, f"[{', '.join(self._expressions.operands(instruction[4]))}]")
+
+    def _show(self, pc: int, instruction: list[Any]) -> bool:
+        return self._finish(pc, self._expressions.value(instruction[3]))
+
+    def _stop(self, pc: int, instruction: list[Any]) -> bool:
+        return self._finish(pc, self._expressions.value(instruction[1]))
+
+    def _finish(self, pc: int, text: str) -> bool:
+        """The machine takes over, with what has been evaluated for it."""
+        self.source.add(f"X.result = {text}")
+        self._exit(~pc)
+        return False
+
+    def _attempt(self, pc: int, instruction: list[Any]) -> bool:
+        _, handler, slot = instruction
+        self.source.add(f"F.attempts.append(({handler:d}, {slot:d}, length(X.effects)))")
+        return True
+
+    def _leave(self, pc: int, instruction: list[Any]) -> bool:
+        self.source.add("F.attempts.pop()")
+        return True
+
+    _RULES: dict[str, Callable[[Writer, int, list[Any]], bool]] = {  # noqa: RUF012 a table, like those of its neighbours
+        "set": _set,
+        "require": _require,
+        "fail": _fail,
+        "give": _give,
+        "call": _call,
+        "show": _show,
+        "stop": _stop,
+        "attempt": _attempt,
+        "leave": _leave,
+    }
+
+
+def _collected(code: list[list[Any]]) -> set[int]:
+    """The slots that some `collect` changes."""
+    found: set[int] = set()
+    waiting = [node for instruction in code for node in instruction_expressions(instruction)]
+    while waiting:
+        node = waiting.pop()
+        if node[0] == "collect":
+            found.add(node[1])
+        waiting.extend(parts(node))
+    return found

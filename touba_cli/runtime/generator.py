@@ -1,0 +1,76 @@
+"""From source to code: pieces that are made once and kept as long as the run."""
+
+from __future__ import annotations
+
+from .generate_code import Writer
+from .generate_text import HELPERS, Refused
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import CodeType
+    from typing import Any
+
+    from ..air.program import Callable as Declared
+    from ..values.check import TypeTable
+
+#: lines of everything that is generated in a run
+MOST_LINES_IN_ALL = 40_000
+
+
+class Piece:
+    """Something that was generated.
+
+    ``places`` has the instruction that each line belongs to, ``space`` the names that the code can see, ``functions``
+    those of them that stand for functions of the program, by reference.
+    """
+
+    __slots__ = ("functions", "made", "places", "ref", "space")
+
+    def __init__(self, ref: str, places: list[int], space: dict[str, Any], functions: dict[str, str]):
+        self.ref = ref
+        self.places = places
+        self.space = space
+        self.functions = functions
+        self.made: Any = space.pop("made")
+
+    @property
+    def code(self) -> CodeType:
+        code: CodeType = self.made.__code__
+        return code
+
+
+class Generator:
+    """Makes the pieces of one program, up to a number of lines.
+
+    Parameters:
+        table: the program's types.
+    """
+
+    __slots__ = ("_lines_left", "_table")
+
+    def __init__(self, table: TypeTable):
+        self._table = table
+        self._lines_left = MOST_LINES_IN_ALL
+
+    def function(self, declared: Declared) -> Piece | None:
+        """A whole function, or None where it is to be run by regions."""
+        return self._make(declared, None, False, False)
+
+    def region(self, declared: Declared, start: int, may_stop: bool, counts: bool) -> Piece | None:
+        """What begins at an instruction, or None where that is left to the interpreter: see `Writer`."""
+        return self._make(declared, start, may_stop, counts)
+
+    def _make(self, declared: Declared, start: int | None, may_stop: bool, counts: bool) -> Piece | None:
+        if self._lines_left <= 0:
+            return None
+        writer = Writer(self._table, declared, start, may_stop, counts)
+        try:
+            text = writer.write()
+        except Refused:
+            return None
+        source = writer.source
+        self._lines_left -= len(source.lines)
+        space = dict(HELPERS)
+        space.update((f"c{number:d}", value) for number, value in enumerate(source.constants))
+        exec(compile(text, "<generated>", "exec", dont_inherit=True), space)
+        return Piece(declared.ref, source.places, space, writer.functions)

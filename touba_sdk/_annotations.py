@@ -1,0 +1,83 @@
+"""Reading annotations: what stands behind aliases, qualifiers and variables, and what kind of type it is.
+
+Imports `typing` only where it is asked something, because handlers without annotations never need it.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+class AnnotationUnsupported(TypeError):
+    """An annotation into which no wire value can be read; the message says which part, and what to write instead."""
+
+
+def hints(cls: Any) -> dict[str, Any]:
+    import typing
+
+    try:
+        return typing.get_type_hints(cls, include_extras=True)
+    except NameError as fault:
+        raise AnnotationUnsupported(
+            f"the annotations of {cls.__name__} name `{fault.name}`, which does not exist at run time"
+        ) from None
+
+
+def resolve(annotation: Any, scope: dict[Any, Any]) -> Any:
+    """An annotation without what the wire does not show: qualifiers, `Annotated`, `NewType`, aliases, variables."""
+    import typing
+
+    while True:
+        if is_variable(annotation):
+            bound = annotation.__bound__ if annotation.__bound__ is not None else typing.Any
+            annotation = scope.get(annotation, bound)
+        elif hasattr(annotation, "__supertype__"):
+            annotation = annotation.__supertype__
+        elif is_alias(typing.get_origin(annotation)):
+            annotation = annotation.__origin__.__value__[typing.get_args(annotation)]
+        elif is_alias(annotation):
+            annotation = annotation.__value__
+        elif getattr(typing.get_origin(annotation), "__name__", None) == "Annotated" or is_qualifier(annotation):
+            annotation = typing.get_args(annotation)[0]
+        else:
+            return annotation
+
+
+def is_qualifier(annotation: Any) -> bool:
+    import typing
+
+    name = getattr(typing.get_origin(annotation), "__name__", None) or getattr(
+        typing.get_origin(annotation), "_name", None
+    )
+    return name in ("Required", "NotRequired", "ReadOnly", "Final", "ClassVar")
+
+
+def is_alias(annotation: Any) -> bool:
+    return type(annotation).__name__ == "TypeAliasType"
+
+
+def is_variable(annotation: Any) -> bool:
+    return type(annotation).__name__ == "TypeVar"
+
+
+def is_union(origin: Any) -> bool:
+    import types
+    import typing
+
+    return origin is typing.Union or origin is types.UnionType
+
+
+def is_typed_dict(cls: Any) -> bool:
+    return isinstance(cls, type) and issubclass(cls, dict) and hasattr(cls, "__required_keys__")
+
+
+def literals(annotation: Any) -> tuple[str, ...]:
+    """The texts of a `Literal`, which name variants; none of any other annotation."""
+    import typing
+
+    bare = resolve(annotation, {})
+    if typing.get_origin(bare) is not typing.Literal:
+        return ()
+    return tuple(part for part in typing.get_args(bare) if isinstance(part, str))

@@ -1,0 +1,66 @@
+"""Adapters: language models of vendors, each over the vendor's own SDK, which is an extra of this distribution.
+
+| class | speaks | extra |
+| --- | --- | --- |
+| `OpenAIModel` | OpenAI Responses | ``openai`` |
+| `OpenAIChatModel` | Chat Completions, as OpenAI and many servers that copy it speak it | ``openai`` |
+| `AnthropicModel` | Anthropic Messages | ``anthropic`` |
+| `GeminiModel` | Gemini | ``gemini`` |
+| `OllamaModel` | Ollama's own chat | ``ollama`` |
+| `PydanticAIModel` | any model of pydantic-ai | ``pydantic-ai`` |
+
+Importing this package loads no SDK; making a model does not either. The SDK is loaded by the first call.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ._base import VendorModel
+    from .anthropic import AnthropicModel
+    from .gemini import GeminiModel
+    from .ollama import OllamaModel
+    from .openai import OpenAIModel
+    from .openai_chat import OpenAIChatModel
+    from .profiles import PROFILES, Profile
+    from .pydantic_ai import PydanticAIModel
+
+_PLACES = {
+    "AnthropicModel": "anthropic",
+    "GeminiModel": "gemini",
+    "OllamaModel": "ollama",
+    "OpenAIChatModel": "openai_chat",
+    "OpenAIModel": "openai",
+    "PROFILES": "profiles",
+    "Profile": "profiles",
+    "PydanticAIModel": "pydantic_ai",
+    "VendorModel": "_base",
+}
+
+__all__ = [
+    "PROFILES",
+    "AnthropicModel",
+    "GeminiModel",
+    "OllamaModel",
+    "OpenAIChatModel",
+    "OpenAIModel",
+    "Profile",
+    "PydanticAIModel",
+    "VendorModel",
+]
+
+
+def __getattr__(name: str) -> object:
+    place = _PLACES.get(name)
+    if place is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    value: object = getattr(import_module(f"{__name__}.{place}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
