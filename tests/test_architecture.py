@@ -26,7 +26,10 @@ ARROWS = {
 
 #: package of touba_sdk → packages of touba_sdk that it may import besides the two shared modules and itself
 SDK_ARROWS = {"engine": (), "handlers": (), "models": (), "testing": ("engine", "handlers", "models")}
-SDK_SHARED = ("touba_sdk", "touba_sdk.errors", "touba_sdk._wire", "touba_sdk._encode")
+SDK_SHARED = (
+    "touba_sdk", "touba_sdk.errors", "touba_sdk._wire", "touba_sdk._annotations", "touba_sdk._validation",
+    "touba_sdk._encode",
+)  # fmt: skip
 
 #: modules that a run of compiled AIR loads may not cost a start-up
 RUN_PATH = ("air", "values", "runtime", "project")

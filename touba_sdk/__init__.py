@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .errors import ToubaEngineError as ToubaEngineError
     from .handlers import ToubaHandlerError as ToubaHandlerError
     from .handlers import create_tool_handler as create_tool_handler
+    from .handlers import create_tool_result as create_tool_result
     from .handlers import define_tool as define_tool
     from .handlers import handle_tool_request as handle_tool_request
     from .handlers import touba_sdk_metadata as touba_sdk_metadata
@@ -29,6 +30,7 @@ _PLACES = {
     "ToubaEngineError": "touba_sdk.errors",
     "ToubaHandlerError": "touba_sdk.handlers",
     "create_tool_handler": "touba_sdk.handlers",
+    "create_tool_result": "touba_sdk.handlers",
     "define_tool": "touba_sdk.handlers",
     "handle_tool_request": "touba_sdk.handlers",
     "touba_sdk_metadata": "touba_sdk.handlers",
@@ -44,6 +46,7 @@ __all__ = [  # noqa: RUF022  # classes first, as the reference lists them
     "define_tool",
     "create_tool_handler",
     "handle_tool_request",
+    "create_tool_result",
     "touba_sdk_metadata",
 ]
 

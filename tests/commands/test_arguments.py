@@ -122,7 +122,7 @@ def test_a_command_without_a_program_takes_no_file() -> None:
 
 
 def test_a_request_takes_every_option_of_its_surface() -> None:
-    values = {"path": "p", "ref": "r", "id": "i", "switch": True, "json": {}, "numbers": {}}
+    values = {"path": "p", "ref": "r", "id": "i", "switch": True, "json": {}, "numbers": {}, "word": "calls"}
     given = {row.name: values[row.kind] for row in options_of("run", "request")}
     assert from_request("run", given) == given
     assert "air_json" in given
@@ -139,6 +139,8 @@ def test_a_request_takes_every_option_of_its_surface() -> None:
         ({"inputs": "{}"}, "OptionInvalid"),
         ({"strict_inputs": "yes"}, "OptionInvalid"),
         ({"manifest": 5}, "OptionInvalid"),
+        ({"trace_pure_functions": "none"}, "OptionInvalid"),
+        ({"result_out": "r.json"}, "OptionUnknown"),
         ({"air_json": 5}, "OptionInvalid"),
         ({"run_limits": {"max_steps": "5"}}, "OptionInvalid"),
         ({"source": "a\0b"}, "OptionInvalid"),

@@ -70,7 +70,7 @@ def test_an_option_of_another_method_is_named_as_such() -> None:
     assert refused("engine", source="x").hint == "Give it to `check` or `compile` or `run`."
 
 
-@pytest.mark.parametrize("unfinished", ["execution_mode", "trace_store", "result_type", "on_event", "tools"])
+@pytest.mark.parametrize("unfinished", ["execution_mode", "trace_store", "on_event", "tools"])
 def test_what_does_not_exist_yet_is_unknown(unfinished: str) -> None:
     assert unfinished not in OPTIONS
     assert refused("run", **{unfinished: "x"}).code == "OptionUnknown"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import os
 import shutil
 import signal
@@ -94,6 +95,8 @@ def test_the_request_is_one_line_and_the_life_line_stays_open(driver: Driver, fa
     assert request["options"]["run_limits"] == {"max_steps": 5}
     assert request["options"]["run_id"] == "run.1"
     assert record["argv"][:4] == ["run", "--attached", "--json", "--request=-"]
+    kept = record["argv"].pop()
+    assert re.fullmatch(r"--result-out=/.*/touba-result-[0-9a-f]{32}\.json", kept)
     assert set(record["argv"][4:]) == {
         f"--project-root={runtime.project}",
         "--source=program.tb",

@@ -66,7 +66,10 @@ from .kit import Clock, ask, events_of
 pytestmark = pytest.mark.anyio
 
 END = MessageEnd(FinishReason.STOP, Usage(3, 2))
-BUSY = OverloadedError("busy")
+
+
+def busy() -> OverloadedError:
+    return OverloadedError("busy")
 
 
 # -- chains ------------------------------------------------------------------------------------------------------
@@ -185,7 +188,7 @@ def test_a_bucket_needs_a_rate() -> None:
 
 
 async def test_the_next_model_is_asked_in_order() -> None:
-    model = fallback(ScriptedModel(BUSY, BUSY), ScriptedModel("third", "third"))(ScriptedModel(BUSY, [BUSY]))
+    model = fallback(ScriptedModel(busy(), busy()), ScriptedModel("third", "third"))(ScriptedModel(busy(), [busy()]))
     assert (await model.generate(ask())).text == "third"
     assert (await collect(model.stream(ask()))).text == "third"
 
@@ -193,7 +196,7 @@ async def test_the_next_model_is_asked_in_order() -> None:
 async def test_the_last_failure_stands_and_a_refusal_does_not_fall_back() -> None:
     last = OverloadedError("last")
     with pytest.raises(OverloadedError) as caught:
-        await fallback(ScriptedModel(last))(ScriptedModel(BUSY)).generate(ask())
+        await fallback(ScriptedModel(last))(ScriptedModel(busy())).generate(ask())
     assert caught.value is last
     other = ScriptedModel("not asked")
     with pytest.raises(InvalidRequestError):
@@ -203,7 +206,7 @@ async def test_the_last_failure_stands_and_a_refusal_does_not_fall_back() -> Non
 
 async def test_after_output_a_stream_does_not_fall_back() -> None:
     other = ScriptedModel("not asked")
-    model = fallback(other)(ScriptedModel([TextDelta("par"), BUSY]))
+    model = fallback(other)(ScriptedModel([TextDelta("par"), busy()]))
     with pytest.raises(OverloadedError):
         await events_of(model)
     assert other.remaining == 1
@@ -211,7 +214,7 @@ async def test_after_output_a_stream_does_not_fall_back() -> None:
 
 async def test_a_retry_notice_is_no_output() -> None:
     clock = Clock()
-    primary = retry(2, clock=clock, sleep=clock.sleep)(ScriptedModel(BUSY, BUSY))
+    primary = retry(2, clock=clock, sleep=clock.sleep)(ScriptedModel(busy(), busy()))
     events = await events_of(fallback(ScriptedModel("ok"))(primary))
     assert isinstance(events[0], RetryNotice)
     assert TextDelta("ok") in events
@@ -227,7 +230,7 @@ async def test_a_half_finished_exchange_stays_where_it_began() -> None:
     assert half_finished([*EXCHANGE, assistant_text("5")]) == ()
     assert half_finished(EXCHANGE[2:]) == ()
     other = ScriptedModel("not asked")
-    model = fallback(other)(ScriptedModel(BUSY, BUSY))
+    model = fallback(other)(ScriptedModel(busy(), busy()))
     with pytest.raises(OverloadedError):
         await model.generate(Request(list(EXCHANGE)))
     with pytest.raises(OverloadedError):
@@ -237,7 +240,7 @@ async def test_a_half_finished_exchange_stays_where_it_began() -> None:
 
 @pytest.mark.parametrize("streaming", [False, True])
 async def test_the_model_that_began_an_exchange_goes_on_with_it(streaming: bool) -> None:
-    primary, other = ScriptedModel(BUSY, "back again"), ScriptedModel(CALL, "5", provider="other")
+    primary, other = ScriptedModel(busy(), "back again"), ScriptedModel(CALL, "5", provider="other")
     model = fallback(other)(primary)
 
     async def answer(request: Request) -> Response:
@@ -252,7 +255,7 @@ async def test_the_model_that_began_an_exchange_goes_on_with_it(streaming: bool)
 @pytest.mark.parametrize("streaming", [False, True])
 async def test_reasoning_goes_only_to_the_provider_that_made_it(streaming: bool) -> None:
     thought = [ReasoningDelta("mine", "sig"), TextDelta("a"), MessageEnd(FinishReason.STOP)]
-    primary, other = ScriptedModel(thought, BUSY, "c"), ScriptedModel("b", provider="other")
+    primary, other = ScriptedModel(thought, busy(), "c"), ScriptedModel("b", provider="other")
     model = fallback(other)(primary)
 
     async def answer(request: Request) -> Response:
@@ -471,7 +474,7 @@ async def test_hooks_see_start_and_finish() -> None:
 
 async def test_hooks_see_errors_and_streams_without_end() -> None:
     log = Log()
-    model = log.around(ScriptedModel(BUSY, [TextDelta("a"), BUSY], [TextDelta("a")]))
+    model = log.around(ScriptedModel(busy(), [TextDelta("a"), busy()], [TextDelta("a")]))
     with pytest.raises(OverloadedError):
         await model.generate(ask())
     with pytest.raises(OverloadedError):
@@ -521,7 +524,7 @@ async def test_hooks_pass_on_what_is_no_event() -> None:
 async def test_every_call_is_counted_once() -> None:
     ledger = UsageLedger()
     script = [MessageStart(usage=Usage(3)), TextDelta("a"), MessageEnd(FinishReason.STOP, Usage(0, 2))]
-    model = account_usage(ledger)(ScriptedModel(script, script, [MessageStart(usage=Usage(7)), BUSY], BUSY))
+    model = account_usage(ledger)(ScriptedModel(script, script, [MessageStart(usage=Usage(7)), busy()], busy()))
     await model.generate(ask())
     await collect(model.stream(ask()))
     assert ledger.total == Usage(6, 4)

@@ -446,16 +446,20 @@ def test_a_failure_unwinds_through_called_strategies() -> None:
         ("run_started", None),
         ("call_started", "1"),
         ("call_started", "1/1"),
+        ("function_started", None),
+        ("function_completed", None),
         ("call_completed", "1/1"),
         ("call_completed", "1"),
         ("failure_caught", None),
         ("call_started", "2"),
         ("call_started", "2/1"),
+        ("function_started", None),
+        ("function_completed", None),
         ("call_completed", "2/1"),
         ("call_completed", "2"),
         ("run_completed", None),
     ]
-    assert ran.events[3].data == ran.events[4].data == {"outcome": "failed", "code": "DivisionByZero"}
+    assert ran.events[5].data == ran.events[6].data == {"outcome": "failed", "code": "DivisionByZero"}
     verified(ran)
 
 
@@ -665,7 +669,9 @@ def test_a_long_pure_function_pulses_and_a_pulse_can_end_the_run() -> None:
     failure = progress.outcome.failure
     assert failure is not None
     assert (failure.code, failure.place) == ("DeadlineExceeded", ("function:app/F", 1))
-    assert [each.kind for each in progress.events] == ["run_started", "run_failed"]
+    told = ["run_started", "function_started", "function_completed", "run_failed"]
+    assert [each.kind for each in progress.events] == told
+    assert progress.events[2].data["code"] == "DeadlineExceeded"
 
     class StopError(Exception):
         """The driver's own."""
@@ -679,7 +685,8 @@ def test_a_long_pure_function_pulses_and_a_pulse_can_end_the_run() -> None:
     ended = made.cancel()
     assert ended.outcome is not None
     assert ended.outcome.kind == "cancelled"
-    assert [each.kind for each in ended.events] == ["run_started", "run_cancelled"]
+    assert [each.kind for each in ended.events] == [*told[:3], "run_cancelled"]
+    assert ended.events[2].data["outcome"] == "cancelled"
 
 
 def test_a_slice_of_straight_code_returns_at_back_edges() -> None:

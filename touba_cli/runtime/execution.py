@@ -163,7 +163,8 @@ class GeneratingState(State):
                 where = region(self, budget, frame)
             except BaseException as fault:
                 places = code.places(fault.__traceback__)
-                frame.pc = places[0][1]
+                if places:
+                    frame.pc = places[0][1]
                 _set_place(fault, places)
                 raise
             if where < 0:

@@ -348,7 +348,7 @@ class Writer:
 
     def _set(self, pc: int, instruction: list[Any]) -> bool:
         _, slot, node = instruction
-        self.source.add(f"s{slot:d} = {self._expressions.value(node)}")
+        self._expressions.put(slot, node)
         self._change(slot)
         return True
 

@@ -69,7 +69,18 @@ class Expressions:
     ``read`` are the slots that were named.
     """
 
-    __slots__ = ("_change", "_clobbered", "_counts", "_function_name", "_known", "_slots", "_source", "_table", "read")
+    __slots__ = (
+        "_change",
+        "_clobbered",
+        "_counts",
+        "_function_name",
+        "_into",
+        "_known",
+        "_slots",
+        "_source",
+        "_table",
+        "read",
+    )
 
     def __init__(
         self,
@@ -82,6 +93,8 @@ class Expressions:
         counts: bool,
     ):
         self._counts = counts
+        #: where the outermost sum of the instruction goes
+        self._into: str | None = None
         self._source = source
         self._table = table
         self._slots = slots
@@ -101,6 +114,16 @@ class Expressions:
         if self._know(node)[1] % _LEVELS == 0 and not is_name(text):
             return self._source.keep(text)
         return text
+
+    def put(self, slot: int, node: Node) -> None:
+        """Write an expression into a slot."""
+        name = f"s{slot:d}"
+        # A sum can go there before it is checked: what is local is lost where the check fails.
+        self._into = name if node[0] in _ARITHMETIC else None
+        text = self.value(node)
+        self._into = None
+        if text != name:
+            self._source.add(f"{name} = {text}")
 
     def name(self, node: Node) -> str:
         """As `value`, as a plain name that may be used again."""
@@ -192,6 +215,8 @@ class Expressions:
             return True
         if name == "field" or name.startswith("length."):
             return self._is_quiet(node[1])
+        if name == "mod.int":
+            return self._is_quiet(node[1]) and bool(_whole(node[2]))
         return False
 
     # --- operands -----------------------------------------------------------------------------------------------------
@@ -389,8 +414,10 @@ class Expressions:
     def _operation(self, node: Node) -> str:
         if node[0] in ("eq", "ne"):
             return self._equal(node)
+        into, self._into = self._into, None
         # Only a division looks at its second operand in a line of its own, before the first one is used.
         texts = self.operands(node[1:], lines_follow=node[0] in ("div.int", "mod.int"))
+        self._into = into
         return self._operated(node[0], texts, node[1:])
 
     def _chain(self, node: Node) -> str:
@@ -432,7 +459,8 @@ class Expressions:
 
     def _arithmetic(self, sign: str, texts: list[str], nodes: list[Any]) -> str:
         """A sum, difference or product of Ints, within 64 bits or not at all."""
-        result = self._source.keep(f"{texts[0]} {sign} {texts[1]}")
+        result, self._into = self._into or self._source.temporary(), None
+        self._source.add(f"{result} = {texts[0]} {sign} {texts[1]}")
         low = high = True
         right = _whole(nodes[1])
         left = _whole(nodes[0])

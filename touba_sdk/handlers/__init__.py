@@ -16,11 +16,13 @@ from .define import define_tool  # noqa: E402
 from .errors import ToubaHandlerError  # noqa: E402
 from .handle import create_tool_handler, handle_tool_request  # noqa: E402
 from .metadata import touba_sdk_metadata  # noqa: E402
+from .results import create_tool_result  # noqa: E402
 
 __all__ = [
     "HandlerContext",
     "ToubaHandlerError",
     "create_tool_handler",
+    "create_tool_result",
     "define_tool",
     "handle_tool_request",
     "touba_sdk_metadata",

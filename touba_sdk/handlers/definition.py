@@ -9,6 +9,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from typing import Any
 
+    from .._wire import Reader
+    from .context import HandlerContext
+
 #: what a manifest can grant
 GRANTS = ("network", "filesystem.read", "filesystem.write", "process", "environment")
 
@@ -37,7 +40,7 @@ UNSPECIFIED = Unspecified()
 class ToolDefinition:
     """One tool as its handler knows it."""
 
-    __slots__ = ("inputs", "output_type", "required_grants", "required_secrets", "run", "tool_ref")
+    __slots__ = ("inputs", "output_type", "request_reader", "required_grants", "required_secrets", "run", "tool_ref")
 
     def __init__(
         self,
@@ -52,6 +55,8 @@ class ToolDefinition:
         if not callable(run):
             raise DefinitionInvalid(f"run is a function of request and context, not {type(run).__name__}")
         self.run = run
+        #: name and reader of an annotated request; None where `run` takes the wire form
+        self.request_reader: tuple[str, Reader] | None = None
         #: names of the inputs, or None where no signature was given
         self.inputs = None if input_signature is None else _check_signature(input_signature)
         if output_type is not UNSPECIFIED and output_type is not None:
@@ -68,13 +73,41 @@ class ToolDefinition:
             if not is_name(handle):
                 raise DefinitionInvalid(f"required_secrets: `{_cut(handle)}` is no name of a secret handle")
 
+    def compile(self) -> None:
+        """Prepare what the first call needs. Raises DefinitionInvalid."""
+        if _is_annotated(self.run) and self.request_reader is None:
+            from .annotated import request_reader
+
+            self.request_reader = request_reader(self.run)
+
+    def bind(self, arguments: dict[str, Any]) -> Callable[[HandlerContext], Any]:
+        """The call of the function for these arguments: its request is the only input, or the object of all.
+
+        Raises:
+            InputUnfit: where the request does not fit the annotation that it has.
+        """
+        request = arguments[self.inputs[0]] if self.inputs is not None and len(self.inputs) == 1 else arguments
+        if self.request_reader is not None:
+            from .annotated import read_request
+
+            request = read_request(self.request_reader, request)
+        return lambda context: self.run(request, context)
+
+
+def _is_annotated(function: object) -> bool:
+    try:
+        return bool(getattr(function, "__annotations__", None))
+    except NameError:
+        return False  # from Python 3.14 on they are evaluated here, and some exist for type checkers only
+
 
 def is_name(text: object) -> bool:
     """Whether this is a name as programs write it: small letters, digits, `_`, beginning with a letter."""
     return isinstance(text, str) and bool(text) and "a" <= text[0] <= "z" and _SMALL.issuperset(text)
 
 
-def _is_qualified(text: str) -> bool:
+def is_qualified(text: str) -> bool:
+    """Whether this is `module.name/Name`."""
     module, slash, name = text.partition("/")
     return (
         slash == "/"
@@ -86,7 +119,7 @@ def _is_qualified(text: str) -> bool:
 
 
 def _check_tool_ref(tool_ref: object) -> str:
-    if isinstance(tool_ref, str) and tool_ref.startswith("tool:") and _is_qualified(tool_ref[5:]):
+    if isinstance(tool_ref, str) and tool_ref.startswith("tool:") and is_qualified(tool_ref[5:]):
         return tool_ref
     raise DefinitionInvalid("tool_ref is written `tool:module.name/ToolName`, for example `tool:billing/PayInvoice`")
 
@@ -100,7 +133,7 @@ def check_type(form: object, what: str) -> None:
             if generic != "Optional" and words.pop(0) != "of":
                 words = [""]
         text = words[0] if len(words) == 1 else ""
-        if text in BUILT_IN_TYPES or (text.startswith("type:") and _is_qualified(text[5:])):
+        if text in BUILT_IN_TYPES or (text.startswith("type:") and is_qualified(text[5:])):
             return
     elif isinstance(form, (list, tuple)) and len(form) == 2 and form[0] in _GENERIC_TYPES:
         check_type(form[1], what)

@@ -53,5 +53,9 @@ def is_code(code: object) -> bool:
     return isinstance(code, str) and 0 < len(code) <= 100 and "A" <= code[0] <= "Z" and _LETTERS.issuperset(code)
 
 
+class InputUnfit(Exception):
+    """An input does not fit its annotation: nothing has been called. The message holds no value."""
+
+
 class DefinitionInvalid(ValueError):
     """What `define_tool` or `create_tool_handler` was told cannot be: the message names the part."""

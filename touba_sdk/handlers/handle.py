@@ -9,7 +9,8 @@ from .._encode import EncodeError, encode
 from . import _json
 from .context import HandlerContext
 from .definition import UNSPECIFIED, ToolDefinition
-from .errors import MESSAGE_CHARACTERS, ToubaHandlerError
+from .errors import MESSAGE_CHARACTERS, InputUnfit, ToubaHandlerError
+from .results import MemoryMetadataInvalid, ToolResult
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,7 +74,12 @@ def create_tool_handler(
     >>> handler({"protocol": "touba-tool-request-v1", "tool_ref": "tool:app/Double", "arguments": {"n": 21}})["value"]
     42
     """
-    tool = ToolDefinition(tool_ref, run, input_signature, output_type, required_grants, required_secrets)
+    return make_handler(ToolDefinition(tool_ref, run, input_signature, output_type, required_grants, required_secrets))
+
+
+def make_handler(tool: ToolDefinition) -> ToolHandler:
+    """The handler of a definition. Raises DefinitionInvalid for an annotation that cannot be read."""
+    tool.compile()
 
     def handle(request: dict[str, Any]) -> dict[str, Any]:
         return _handle(tool, request)
@@ -118,17 +124,22 @@ def failure(code: str, message: str, *, retryable: bool = False, effect: str = "
 def _handle(tool: ToolDefinition, request: Any) -> dict[str, Any]:
     try:
         _check_request(request)
-        argument = _admit(tool, request)
+        call = _admit(tool, request)
         context = HandlerContext(request)
     except _Refused as refused:
         return failure(refused.code, refused.message)
     try:
-        value = _wait_for(tool.run(argument, context))
+        value = _wait_for(call(context))
     except ToubaHandlerError as error:
         return failure(error.code, error.message, retryable=error.retryable, effect=error.effect or "none")
+    except MemoryMetadataInvalid as fault:
+        return failure("MemoryMetadataInvalid", str(fault), effect=_effect_after(request))
     except BaseException as fault:
         _show_traceback(fault)
         return failure("ToolHandlerFailed", _describe(fault), effect=_effect_after(request))
+    statements: list[dict[str, Any]] = []
+    if isinstance(value, ToolResult):
+        value, statements = value.value, value.memory_metadata
     if tool.output_type is None and value is not None:
         message = f"the tool gives nothing (output_type=None), but run returned {type(value).__name__}"
         return failure("ToolResultInvalid", message, effect=_effect_after(request))
@@ -137,7 +148,7 @@ def _handle(tool: ToolDefinition, request: Any) -> dict[str, Any]:
     except EncodeError as fault:
         message = f"what run returned has no wire form: {fault}"
         return failure("ToolResultInvalid", message, effect=_effect_after(request))
-    return {"protocol": RESPONSE_PROTOCOL, "ok": True, "value": wire, "memory_metadata": [], "receipts": []}
+    return {"protocol": RESPONSE_PROTOCOL, "ok": True, "value": wire, "memory_metadata": statements, "receipts": []}
 
 
 def _check_request(request: Any) -> None:
@@ -166,8 +177,8 @@ def _check_request(request: Any) -> None:
             raise _Refused("DocumentInvalid", '`secret_handles` of the tool request are written {"value": text}')
 
 
-def _admit(tool: ToolDefinition, request: dict[str, Any]) -> Any:
-    """Check that this call is meant for this tool and may be made; give what `run` gets as its request."""
+def _admit(tool: ToolDefinition, request: dict[str, Any]) -> Callable[[HandlerContext], Any]:
+    """Check that this call is meant for this tool and may be made; give the call of its function."""
     if request["tool_ref"] != tool.tool_ref:
         raise _Refused("ToolRefMismatch", f"the handler serves {tool.tool_ref}, which is not the tool that was called")
     grants = request.get("grants") or ()
@@ -181,12 +192,13 @@ def _admit(tool: ToolDefinition, request: dict[str, Any]) -> Any:
                 "HandlerRefused", f"the handler requires the secret `{handle}`, which the call does not hold"
             )
     arguments: dict[str, Any] = request["arguments"]
-    if tool.inputs is None:
-        return arguments
-    if set(arguments) != set(tool.inputs):
+    if tool.inputs is not None and set(arguments) != set(tool.inputs):
         declared = ", ".join(tool.inputs) or "none"
         raise _Refused("HandlerRefused", f"the call has other inputs than the handler declares ({declared})")
-    return arguments[tool.inputs[0]] if len(tool.inputs) == 1 else arguments
+    try:
+        return tool.bind(arguments)
+    except InputUnfit as unfit:
+        raise _Refused("HandlerRefused", str(unfit)) from None
 
 
 def _effect_after(request: Any) -> str:

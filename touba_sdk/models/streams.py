@@ -323,7 +323,7 @@ class Collector:
         part = self._written("reasoning")
         part.pieces.append(event.text)
         part.redacted = part.redacted or event.redacted
-        if event.signature is not None:
+        if event.signature:  # an empty one is what some providers send before they have any
             part.signature = event.signature
         part.sealed = part.signature is not None or part.redacted
 
@@ -385,8 +385,7 @@ async def collect(stream: ModelStream) -> Response:
             async for event in stream:
                 collector.add(event)
         except ModelError as error:
-            if error.response is None:
-                error.response = collector.partial()
+            error.response = collector.partial()
             raise
     return collector.response()
 

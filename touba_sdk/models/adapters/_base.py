@@ -7,13 +7,12 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from importlib import import_module
 from ipaddress import ip_address
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar, NoReturn, Self
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary, ref
 
 import anyio
 from anyio.lowlevel import RunVar
-from typing_extensions import Self
 
 from ..capabilities import Capabilities
 from ..errors import AuthError, IncompleteStreamError, InvalidRequestError, ModelError, ModelResponseError

@@ -22,7 +22,7 @@ from ..messages import (
     project_content,
     split_system,
 )
-from ..requests import ReasoningMode, Request, ToolChoiceMode, ToolDeclaration, ToolKind
+from ..requests import ReasoningMode, Request, ToolChoiceMode, ToolKind
 from ..responses import Citation, FinishReason, ModelWarning, Usage, WarningType
 from ..streams import (
     CitationDelta,
@@ -167,13 +167,17 @@ class AnthropicModel(VendorModel):
         written = []
         for tool, mine, schema, strict in zip(tools, own, printed, plan, strict=True):
             if not mine:
-                written.append({"type": tool.provider_type or tool.name, "name": tool.name, **(tool.provider_data or {})})
+                written.append(
+                    {"type": tool.provider_type or tool.name, "name": tool.name, **(tool.provider_data or {})}
+                )
                 continue
             if strict and schema is not None:
                 note(prepared, f"tool_schema:{tool.name}", schema)
             described = {"description": tool.description} if tool.description else {}
             sent = schema.schema if strict and schema is not None else plain_schema("anthropic", tool)
-            written.append({"name": tool.name, **described, "input_schema": sent, **({"strict": True} if strict else {})})
+            written.append(
+                {"name": tool.name, **described, "input_schema": sent, **({"strict": True} if strict else {})}
+            )
         if not written:
             return
         body["tools"] = written
@@ -198,7 +202,8 @@ class AnthropicModel(VendorModel):
                 body["max_tokens"] = budget + MAX_TOKENS
             elif budget >= request.max_tokens:
                 raise UnsupportedError(
-                    f"{budget} tokens for thinking do not fit into an answer of {request.max_tokens}", provider=self.provider
+                    f"{budget} tokens for thinking do not fit into an answer of {request.max_tokens}",
+                    provider=self.provider,
                 )
             body["thinking"] = {"type": "enabled", "budget_tokens": budget}
             return
@@ -271,7 +276,7 @@ def write_messages(messages: Sequence[Message], prepared: Prepared, provider: st
 
 def _may_continue(blocks: Sequence[Mapping[str, Any]]) -> bool:
     """Whether a turn ends with a tool of the vendor's that is still running: it goes back as it came."""
-    return blocks[-1]["type"] == "server_tool_use"
+    return bool(blocks[-1]["type"] == "server_tool_use")
 
 
 def _block(part: object, prepared: Prepared, provider: str) -> dict[str, Any] | None:
@@ -283,7 +288,12 @@ def _block(part: object, prepared: Prepared, provider: str) -> dict[str, Any] | 
         inner = [_block(project_content(each), prepared, provider) for each in part.content]
         content = [block for block in inner if block is not None]
         failed = {"is_error": True} if part.is_error else {}
-        return {"type": "tool_result", "tool_use_id": part.tool_call_id, **({"content": content} if content else {}), **failed}
+        return {
+            "type": "tool_result",
+            "tool_use_id": part.tool_call_id,
+            **({"content": content} if content else {}),
+            **failed,
+        }
     if isinstance(part, ReasoningPart):
         return _thought(part, provider)
     assert isinstance(part, ImagePart | FilePart)
@@ -429,7 +439,11 @@ class MessagesReader:
     def _error(self, item: Mapping[str, Any]) -> Iterator[StreamEvent]:
         inner = item.get("error") or {}
         raise model_error(
-            provider=self._provider, status=200, type=inner.get("type"), detail=str(inner.get("message") or ""), body=dict(item)
+            provider=self._provider,
+            status=200,
+            type=inner.get("type"),
+            detail=str(inner.get("message") or ""),
+            body=dict(item),
         )
         yield
 

@@ -126,8 +126,8 @@ class OpenAIModel(OpenAIBase):
 
     def _capabilities(self) -> Capabilities:
         return Capabilities(
-            vision=True, documents=True, tools=True, structured_output=True, reasoning=self._reasons, prompt_caching=True,
-            token_counting=self.profile.count_tokens, web_search=True, code_execution=True,
+            vision=True, documents=True, tools=True, structured_output=True, reasoning=self._reasons,
+            prompt_caching=True, token_counting=self.profile.count_tokens, web_search=True, code_execution=True,
         )  # fmt: skip
 
     def _prepare(self, request: Request) -> Prepared:

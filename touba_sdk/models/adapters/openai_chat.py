@@ -244,7 +244,9 @@ class ChatReader:
                 self._finish = choice["finish_reason"]
 
     def _delta(self, delta: Mapping[str, Any]) -> Iterator[StreamEvent]:
-        thought = next((delta[name] for name in ("reasoning_content", "reasoning") if isinstance(delta.get(name), str)), "")
+        thought = next(
+            (delta[name] for name in ("reasoning_content", "reasoning") if isinstance(delta.get(name), str)), ""
+        )
         if thought:
             yield ReasoningDelta(thought)
         if delta.get("content"):
@@ -252,7 +254,9 @@ class ChatReader:
         if delta.get("refusal"):
             self._refusal = True
             yield TextDelta(delta["refusal"])
-        yield from _citations([{**each, **each.get(each.get("type", ""), {})} for each in delta.get("annotations") or ()])
+        yield from _citations(
+            [{**each, **each.get(each.get("type", ""), {})} for each in delta.get("annotations") or ()]
+        )
         for call in delta.get("tool_calls") or ():
             yield from self._call(call)
 
