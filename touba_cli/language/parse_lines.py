@@ -308,9 +308,9 @@ class ModuleReader(StatementReader):
             return
         reader.end_of_line()
         for variant_line in self.block_lines(line, needs="variants, deeper than it"):
-            variant = self._variant(variant_line)
-            if variant is not None:
-                variants.append(variant)
+            declared = self._variant(variant_line)
+            if declared is not None:
+                variants.append(declared)
         self._declare(tree.ChoiceDecl(line.span, name, variants, doc))
 
     def _variant(self, line: Line) -> tree.VariantDecl | None:

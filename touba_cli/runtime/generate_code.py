@@ -102,9 +102,10 @@ class Writer:
             # Until it is open, what goes wrong is the caller's.
             source.add(f"if d <= 0: raise TooDeep({source.constant(self._declared.ref)})")
             source.charge(self._declared.cost)
-            source.add("e = d - 1")
+            start = len(source.lines)
             if self._block(0, len(self._code), None, None):
                 raise Refused
+            self._begin(start, [" e = d - 1"])
         else:
             head = "def made(X, m, F):"
             if self._block(self._start, len(self._code), None, None):
@@ -116,15 +117,20 @@ class Writer:
     def _open_region(self) -> None:
         """What a region begins with, once it is known: the slots that it uses; and what it stores at its exits."""
         source = self.source
+        used = sorted(self._changed | self._expressions.read)
         stores = "" if self._stores_at_once else "".join(f"S[{slot:d}] = s{slot:d}; " for slot in sorted(self._changed))
         for at in self._exits:
             line = source.lines[at]
             indented = len(line) - len(line.lstrip())
             source.lines[at] = line[:indented] + stores + line[indented:]
-        used = sorted(self._changed | self._expressions.read)
-        opening = [" e = X.room", " S = F.slots", *(f" s{slot:d} = S[{slot:d}]" for slot in used)]
-        source.lines[:0] = opening
-        source.places[:0] = [self._start or 0] * len(opening)
+        self._begin(0, [" e = X.room", " S = F.slots", *(f" s{slot:d} = S[{slot:d}]" for slot in used)])
+
+    def _begin(self, at: int, lines: list[str]) -> None:
+        """Put lines, and the constants that have become local, before a line."""
+        source = self.source
+        opening = lines + [f" k{number:d} = c{number:d}" for number in sorted(source.local)]
+        source.lines[at:at] = opening
+        source.places[at:at] = [self._start or 0] * len(opening)
 
     def _change(self, slot: int) -> None:
         """A slot has been changed by the line before."""
@@ -232,9 +238,18 @@ class Writer:
     def _loop(self, head: int, end: int) -> bool:
         """Write a loop; whether control can go on behind it."""
         loop = _Loop(head, end)
-        before = self._open("while True:")
+        first = self._code[head]
+        start = head
+        if first[0] in ("each", "times") and first[-1] == end + 1:
+            goes_on, _, _, changes = self._test(first)
+            before = self._open(f"while {goes_on}:")
+            self._add_all(changes)
+            loop.is_left = True
+            start = head + 1
+        else:
+            before = self._open("while True:")
         self.source.loops += 1
-        self._block(head, end + 1, None, loop)
+        self._block(start, end + 1, None, loop)
         self.source.loops -= 1
         self._close(before)
         return loop.is_left

@@ -1,8 +1,8 @@
 """Python source under construction: lines, the constants they name, and the names that they may use at all.
 
 Nothing of a program's text enters source. A line is put together from keywords, the names of `HELPERS`, figures that we
-count ourselves, and numbered names: ``s3`` a slot, ``t3`` a temporary, ``c3`` a constant, ``f3`` a function of the
-program. What the program itself says (texts, names of fields, numbers) is a constant: an object, handed over beside the
+count ourselves, and numbered names: ``s3`` a slot, ``t3`` a temporary, ``c3`` a constant (``k3`` where it has been made
+local), ``f3`` a function of the program. What the program itself says (texts, names of fields, numbers) is a constant: an object, handed over beside the
 source.
 """
 
@@ -60,6 +60,10 @@ HELPERS: dict[str, Any] = {
 }
 
 
+#: constants that a piece makes local, at most
+MOST_LOCAL = 30
+
+
 class Refused(Exception):
     """This code is not generated: it is too large or nested too deep for Python. The interpreter runs it."""
 
@@ -71,14 +75,16 @@ class Source:
     does), ``loops`` how many Python loops are open around it.
     """
 
-    __slots__ = ("_constants", "_temporaries", "constants", "level", "lines", "loops", "pc", "places")
+    __slots__ = ("_constants", "_temporaries", "constants", "level", "lines", "local", "loops", "pc", "places")
 
     def __init__(self) -> None:
         self.lines: list[str] = []
         #: line → instruction
         self.places: list[int] = []
         self.constants: list[Any] = []
-        self._constants: dict[Any, str] = {}
+        #: numbers of the constants that are used in loops: local names are the quickest
+        self.local: set[int] = set()
+        self._constants: dict[Any, int] = {}
         self._temporaries = 0
         self.level = 1
         self.pc = -1
@@ -102,11 +108,14 @@ class Source:
     def constant(self, value: Value) -> str:
         """The name of an object; texts and whole numbers that are equal share one."""
         key = (type(value), value) if type(value) in (str, int) else id(value)
-        name = self._constants.get(key)
-        if name is None:
-            name = self._constants[key] = f"c{len(self.constants)}"
+        number = self._constants.get(key)
+        if number is None:
+            number = self._constants[key] = len(self.constants)
             self.constants.append(value)  # which keeps the object, and so its id
-        return name
+        if self.loops and type(value) in (str, int) and (number in self.local or len(self.local) < MOST_LOCAL):
+            self.local.add(number)
+            return f"k{number:d}"
+        return f"c{number:d}"
 
     def charge(self, steps: int) -> None:
         """Take steps where the machine cannot stop."""
@@ -117,4 +126,4 @@ class Source:
 
 def is_name(text: str) -> bool:
     """Whether a piece of source is a numbered name, which may be repeated and evaluated later."""
-    return text[1:].isdigit() and text[0] in "stc"
+    return text[1:].isdigit() and text[0] in "stck"

@@ -6,7 +6,6 @@ Nothing in here waits.
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -148,7 +147,7 @@ def _new_path() -> str:
     """A name in the folder for temporary files that nobody can guess; there is no such file."""
     from tempfile import gettempdir
 
-    return os.path.join(gettempdir(), f"touba-result-{secrets.token_hex(16)}.json")
+    return os.path.join(gettempdir(), f"touba-result-{os.urandom(16).hex()}.json")
 
 
 def _cache_folder() -> str:

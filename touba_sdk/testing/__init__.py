@@ -7,6 +7,20 @@ a tree. Nothing here is a second runtime: the checks of the real one are what is
 from __future__ import annotations
 
 from .assertions import Refused, assert_run_refused, assert_run_succeeded
+from .fakes import FakeTool, fake_tool
+from .processes import HandlerAnswer, call_handler
+from .project import ToubaProject
 from .traces import assert_trace_events, trace_tree
 
-__all__ = ["Refused", "assert_run_refused", "assert_run_succeeded", "assert_trace_events", "trace_tree"]
+__all__ = [
+    "FakeTool",
+    "HandlerAnswer",
+    "Refused",
+    "ToubaProject",
+    "assert_run_refused",
+    "assert_run_succeeded",
+    "assert_trace_events",
+    "call_handler",
+    "fake_tool",
+    "trace_tree",
+]

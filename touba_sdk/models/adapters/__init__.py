@@ -9,7 +9,7 @@
 | `OllamaModel` | Ollama's own chat | ``ollama`` |
 | `PydanticAIModel` | any model of pydantic-ai | ``pydantic-ai`` |
 
-Importing this package loads no SDK; making a model does not either. The SDK is loaded by the first call.
+Importing this package loads no SDK, and neither does making a model, but for the bridge: the first call loads it.
 """
 
 from __future__ import annotations

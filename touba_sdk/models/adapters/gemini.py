@@ -472,7 +472,7 @@ def _encoded(value: Any) -> Any:
 
 
 def read_usage(usage: Mapping[str, Any] | None) -> Usage | None:
-    """The counts of a Gemini call: its output leaves out the thoughts, its input the prompts of the vendor's own tools."""
+    """The counts of a Gemini call: its output leaves out thoughts, its input the prompts of the vendor's own tools."""
     if not usage:
         return None
     thoughts = usage.get("thoughts_token_count") or 0

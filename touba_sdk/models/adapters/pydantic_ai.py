@@ -255,8 +255,8 @@ class PydanticAIModel:
                 return found
             late = isinstance(error, any_of("ModelTimeoutError", "ModelRequestTimeout"))
             if streaming:
-                kind = StreamIdleError if late else IncompleteStreamError
-                return kind("the connection broke before the answer ended", provider=self.provider)
+                broken: type[ModelError] = StreamIdleError if late else IncompleteStreamError
+                return broken("the connection broke before the answer ended", provider=self.provider)
             if late:
                 return ModelTimeoutError("the provider did not answer in time", phase="read", provider=self.provider)
             return ConnectionFailedError("the provider could not be reached", provider=self.provider)
@@ -350,7 +350,7 @@ def _content(part: object, provider: str) -> Any:
     if source.url is None:
         raise UnsupportedError("a file named by its id through pydantic-ai", provider=provider)
     image = isinstance(part, ImagePart) or kind.startswith("image/")
-    place = theirs.ImageUrl if image else theirs.AudioUrl if kind.startswith("audio/") else theirs.DocumentUrl
+    place: Any = theirs.ImageUrl if image else theirs.AudioUrl if kind.startswith("audio/") else theirs.DocumentUrl
     return place(url=source.url, **({"media_type": kind} if kind else {}))
 
 
