@@ -5,6 +5,8 @@ Imports `typing` only where it is asked something, because handlers without anno
 
 from __future__ import annotations
 
+import sys
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -36,13 +38,26 @@ def resolve(annotation: Any, scope: dict[Any, Any]) -> Any:
         elif hasattr(annotation, "__supertype__"):
             annotation = annotation.__supertype__
         elif is_alias(typing.get_origin(annotation)):
-            annotation = annotation.__origin__.__value__[typing.get_args(annotation)]
+            annotation = _alias_value(annotation.__origin__)[typing.get_args(annotation)]
         elif is_alias(annotation):
-            annotation = annotation.__value__
+            annotation = _alias_value(annotation)
         elif getattr(typing.get_origin(annotation), "__name__", None) == "Annotated" or is_qualifier(annotation):
             annotation = typing.get_args(annotation)[0]
         else:
             return annotation
+
+
+def _alias_value(alias: Any) -> Any:
+    """What an alias stands for. Where it was given as text, that is read in the alias's module."""
+    value = alias.__value__
+    if not isinstance(value, str):
+        return value
+    try:
+        return eval(value, vars(sys.modules[alias.__module__]))
+    except NameError as fault:
+        raise AnnotationUnsupported(
+            f"the alias {alias.__name__} names `{fault.name}`, which does not exist at run time"
+        ) from None
 
 
 def is_qualifier(annotation: Any) -> bool:

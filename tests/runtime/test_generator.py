@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.runtime.machine_kit import Ran
+from tests.runtime.machine_kit import Ran, callable_, program
 from tests.runtime.program_strategy import programs
 from touba_cli.air.program import Program
+from touba_cli.limits import LIMITS
 from touba_cli.runtime import execution
 from touba_cli.runtime.execution import GeneratedCode
+from touba_cli.runtime.generate_code import Writer
+from touba_cli.runtime.generate_text import Refused
+from touba_cli.runtime.generator import Generator
 from touba_cli.runtime.interpreter import allow_recursion
 from touba_cli.runtime.machine import Machine, Need, RunLimits, Settled
 from touba_cli.values.check import TypeTable
@@ -91,3 +96,231 @@ def test_the_engines_hand_over_anywhere(program: Program, slice_steps: int) -> N
             patch.setattr(execution, "FIRST_STEPS", threshold)
             patch.setattr(execution, "STEPS", threshold)
             assert runner.run("mixed", slice_steps) == expected
+
+
+# What Python itself cannot take is left to the interpreter.
+
+
+def agree(
+    code: list[Any], gives: Any = "Int", slots: list[Any] | None = None, entry: str = "function:app/Main", **more: Any
+) -> Runner:
+    """Both engines run the code in the same way; gives what ran it."""
+    others = more.pop("others", {})
+    takes = more.pop("takes", [])
+    arguments = more.pop("arguments", [])
+    main = callable_(code, gives=gives, slots=slots, takes=takes)
+    found = program({entry: main, "strategy:app/Outer": callable_([["give", ["int", 1]]]), **others})
+    runner = Runner(found, entry)
+    assert runner.run("generated", 50, arguments, **more) == runner.run("reference", 50, arguments, **more)
+    return runner
+
+
+def made(runner: Runner) -> int:
+    """How many pieces were generated."""
+    return len(runner.code.pieces)
+
+
+def nested(levels: int, inner: Any, around: Any) -> Any:
+    for _ in range(levels):
+        inner = around(inner)
+    return inner
+
+
+@pytest.mark.parametrize("levels", [3, 60, 180])
+def test_deep_expressions(levels: int) -> None:
+    deep = nested(
+        levels,
+        ["slot", 0],
+        lambda inner: (
+            ["if", ["gt.int", inner, ["int", 0]], ["int", 1], ["int", -1]] if levels < 20 else ["neg.int", inner]
+        ),
+    )
+    assert made(agree([["give", deep]], takes=["Int"], arguments=[5])) == 1
+    lists = nested(min(levels, 90), ["int", 1], lambda inner: ["list", "Int", [inner]])
+    forms = nested(min(levels, 90), "Int", lambda inner: ["List", inner])
+    position, node = 0, lists
+    while node[0] == "list":
+        node[1] = nested(min(levels, 90) - position - 1, "Int", lambda inner: ["List", inner])
+        position, node = position + 1, node[2][0]
+    assert made(agree([["give", lists]], gives=forms)) == 1
+
+
+def test_expressions_that_are_too_large_are_interpreted() -> None:
+    small = [["set", 0, ["sum.int", ["list", "Int", [["int", 1]] * 3_000]]], ["give", ["slot", 0]]]
+    assert made(agree(small, slots=["Int"])) == 1
+    large = [["set", 0, ["sum.int", ["list", "Int", [["int", 1]] * 5_000]]], ["give", ["slot", 0]]]
+    assert made(agree(large, slots=["Int"])) == 0
+    # in the middle of other code, and in a loop around it
+    around = [
+        ["set", 0, ["int", 0]],
+        ["set", 1, ["int", 4]],
+        ["times", 1, 6],
+        ["set", 0, ["add.int", ["slot", 0], ["sum.int", ["list", "Int", [["int", 1]] * 5_000]]]],
+        ["set", 0, ["add.int", ["slot", 0], ["int", 1]]],
+        ["again", 2, 0],
+        ["give", ["slot", 0]],
+    ]
+    assert made(agree(around, slots=["Int", "Int"])) > 1
+
+
+def test_a_long_chain() -> None:
+    chain: list[Any] = ["chain", ["int", 0]]
+    for number in range(1_500):
+        chain += ["add.int", ["int", number]]
+    assert made(agree([["give", chain]])) == 1
+
+
+@pytest.mark.parametrize("levels", [2, 14, 40])
+def test_loops_inside_each_other(levels: int) -> None:
+    code: list[Any] = [["set", 0, ["int", 0]]]
+    heads = []
+    for level in range(levels):
+        code.append(["set", level + 1, ["int", 1]])
+        heads.append(len(code))
+        code.append(["times", level + 1, -1])
+    code.append(["set", 0, ["add.int", ["slot", 0], ["int", 1]]])
+    for head in reversed(heads):
+        code.append(["again", head, 0])
+        code[head][2] = len(code)
+    code.append(["give", ["slot", 0]])
+    assert made(agree(code, slots=["Int"] * (levels + 1))) >= 1
+
+
+@pytest.mark.parametrize("levels", [2, 14, 25])
+def test_collects_inside_each_other(levels: int) -> None:
+    form: Any = "Int"
+    node: Any = ["int", 7]
+    for level in range(levels):
+        node = ["collect", level, ["list", "Int", [["int", 1]]], None, node]
+        form = ["List", form]
+    assert made(agree([["give", node]], gives=form, slots=["Int"] * levels)) == (levels < 20)
+
+
+@pytest.mark.parametrize("levels", [10, 55, 150])
+def test_branches_inside_each_other(levels: int) -> None:
+    code: list[Any] = [["unless", ["gt.int", ["slot", 0], ["int", level]], -1] for level in range(levels)]
+    code.append(["set", 1, ["int", 1]])
+    joins = []
+    for level in reversed(range(levels)):
+        joins.append(len(code))
+        code.append(["jump", -1])
+        code[level][2] = len(code)
+        code.append(["set", 1, ["int", level]])
+    for join in joins:
+        code[join][1] = join + 2
+    code.append(["give", ["slot", 1]])
+    for value in (0, 7, 1_000):
+        assert made(agree(code, slots=["Int"], takes=["Int"], arguments=[value])) >= 1
+
+
+def test_many_branches_one_after_the_other() -> None:
+    code: list[Any] = []
+    for arm in range(200):
+        code.append(["unless", ["eq", ["slot", 0], ["int", arm]], len(code) + 2])
+        code.append(["give", ["int", arm * 2]])
+    code.append(["give", ["int", -1]])
+    for value in (0, 150, 500):
+        assert made(agree(code, takes=["Int"], arguments=[value])) == 1
+
+
+def test_a_very_long_callable_is_made_in_pieces() -> None:
+    code: list[Any] = [["set", 0, ["int", 0]]]
+    code += [["set", 0, ["add.int", ["slot", 0], ["int", number]]] for number in range(5_000)]
+    code.append(["give", ["slot", 0]])
+    assert made(agree(code, slots=["Int"])) > 3
+
+
+def test_jumps_that_no_compiler_of_ours_makes() -> None:
+    # out of two loops at once, and from one branch into the middle of the other
+    code = [
+        ["set", 1, ["int", 3]],
+        ["times", 1, 10],
+        ["set", 2, ["int", 3]],
+        ["times", 2, 8],
+        ["unless", ["eq", ["slot", 0], ["int", 1]], 7],
+        ["set", 0, ["int", 9]],
+        ["jump", 10],
+        ["again", 3, 0],
+        ["set", 0, ["int", 1]],
+        ["again", 1, 0],
+        ["unless", ["gt.int", ["slot", 0], ["int", 3]], 14],
+        ["unless", ["gt.int", ["slot", 0], ["int", 8]], 15],
+        ["set", 0, ["int", 5]],
+        ["jump", 16],
+        ["set", 0, ["add.int", ["slot", 0], ["int", 2]]],
+        ["set", 0, ["add.int", ["slot", 0], ["int", 1]]],
+        ["give", ["slot", 0]],
+    ]
+    for value in (0, 1, 4, 9):
+        agree(code, slots=["Int", "Int"], takes=["Int"], arguments=[value])
+        for entry in (MAIN, "function:app/F"):
+            outer = callable_([["give", ["apply", entry, [["slot", 0]]]]], takes=["Int"])
+            if entry != MAIN:
+                inner = callable_(code, slots=["Int", "Int"], takes=["Int"])
+                runner = Runner(program({"strategy:app/Main": outer, entry: inner}))
+                for steps in range(1, 120):
+                    given = runner.run("generated", 9, [value], max_steps=steps)
+                    assert given == runner.run("reference", 9, [value], max_steps=steps)
+
+
+def test_a_deep_recursion_names_the_same_callables() -> None:
+    down = callable_([["give", ["apply", "function:app/Down", [["add.int", ["slot", 0], ["int", 1]]]]]], takes=["Int"])
+    found = program(
+        {MAIN: callable_([["give", ["apply", "function:app/Down", [["int", 1]]]]]), "function:app/Down": down}
+    )
+    runner = Runner(found)
+    for depth in (1, 2, 12, 200):
+        expected = runner.run("reference", 50, max_depth=depth)
+        assert runner.run("generated", 50, max_depth=depth) == expected
+        assert expected[3][0] == "DepthLimitExceeded"
+        assert expected[3][1].count("Down") == min(depth, 9)
+
+
+def test_the_deepest_recursion_of_all() -> None:
+    limit = LIMITS["max_depth"].highest
+    deep: Any = nested(60, ["apply", "function:app/Down", [["slot", 0]]], lambda inner: ["neg.int", inner])
+    down = callable_([["give", deep]], takes=["Int"])
+    found = program(
+        {MAIN: callable_([["give", ["apply", "function:app/Down", [["int", 1]]]]]), "function:app/Down": down}
+    )
+    assert Runner(found).run("generated", 20_000, max_depth=limit)[3][0] == "DepthLimitExceeded"
+
+
+# What the source is made of.
+
+WORDS = {
+    "ABSENT", "F", "Failure", "ListValue", "S", "TooDeep", "True", "False", "None", "X", "and", "append", "attempts",
+    "begin_statement", "charge", "check_size", "concat", "constrain", "continue", "count_call", "d", "def",
+    "division_by_zero", "e", "effects", "else", "entries", "explanation", "fields", "for", "functions", "if", "in",
+    "integer_overflow", "is", "items", "left", "length", "m", "made", "make_choice", "make_list", "make_map",
+    "make_present", "make_record", "max_value_bytes", "n", "not", "nothing_inside", "or", "ordinal", "out_of_range",
+    "pass", "pop", "raise", "result", "return", "room", "size_of", "slots", "sort_by", "spend", "tuple", "type", "value",
+    "variant", "while", "wrong_variant", "BusinessFailure", "RequirementFailed", "break",
+}  # fmt: skip
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(programs())
+def test_nothing_of_a_program_enters_the_source(found: Program) -> None:
+    table = TypeTable(found.types)
+    for declared in found.callables.values():
+        if declared.kind == "tool":
+            continue
+        may_stop = declared.kind != "function"
+        for start in (0, None) if declared.kind == "function" else (0, len(declared.code) // 2):
+            try:
+                source = Writer(table, declared, start, may_stop, may_stop).write()
+            except Refused:
+                continue
+            for word in re.findall(r"[^\W\d]\w*", source):
+                assert word in WORDS or re.fullmatch(r"[sctkf]\d+|o_[a-z_]+", word), word
+            assert not re.findall(r"[\"']", source.replace('"BusinessFailure"', "").replace('"RequirementFailed"', ""))
+
+
+def test_generated_code_has_no_built_ins() -> None:
+    found = Generator(TypeTable({})).function(
+        program({"function:app/Main": callable_([["give", ["int", 1]]])}).callables["function:app/Main"]
+    )
+    assert found is not None
+    assert found.space["__builtins__"] == {}
+    assert not {"eval", "exec", "open", "getattr", "__import__"} & set(found.space)

@@ -23,9 +23,10 @@ if TYPE_CHECKING:
     from .generator import Generator, Piece
     from .tasks import Frame
 
-#: steps at one place before code is generated for it; the first time the generator itself has to be loaded
-FIRST_STEPS = 3_000
-STEPS = 500
+#: Steps at one place before code is generated for it: about what loading the generator (the first time) and making a
+#: piece take, so that a run never takes much more than twice the time that it would if the better way were known.
+FIRST_STEPS = 8_000
+STEPS = 2_000
 
 
 class GeneratedCode:

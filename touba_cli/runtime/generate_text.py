@@ -2,8 +2,8 @@
 
 Nothing of a program's text enters source. A line is put together from keywords, the names of `HELPERS`, figures that we
 count ourselves, and numbered names: ``s3`` a slot, ``t3`` a temporary, ``c3`` a constant (``k3`` where it has been made
-local), ``f3`` a function of the program. What the program itself says (texts, names of fields, numbers) is a constant: an object, handed over beside the
-source.
+local), ``f3`` a function of the program. What the program itself says (texts, names of fields, numbers) is a constant:
+an object, handed over beside the source.
 """
 
 from __future__ import annotations

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from contextvars import ContextVar
 from importlib import import_module
 from ipaddress import ip_address
 from typing import Any, ClassVar, NoReturn, Self
@@ -267,9 +268,11 @@ class VendorModel(ABC):
         shaper = Shaper(prepared, self.provider, self.model_id)
         collector = Collector()
         source: Source | None = None
+        begun = False  # some SDKs send nothing before the first item is asked for
         try:
             source = await self._open(client, prepared)
             async for item in source:
+                begun = True
                 for event in self._read(reader.feed, item, shaper):
                     collector.add(event)
                     yield event
@@ -285,7 +288,7 @@ class VendorModel(ABC):
         except Exception as error:
             for event in shaper.leftovers():
                 collector.add(event)
-            self._raise(error, collector.partial(), streaming=source is not None)
+            self._raise(error, collector.partial() if begun else None, streaming=begun)
         finally:
             if source is not None:
                 # a cancelled call ends its connection, too
@@ -309,35 +312,81 @@ class Source:
         close: ends the connection.
     """
 
-    def __init__(self, items: Any, convert: Callable[[Any], Any], close: Callable[[], Any] | None = None):
+    def __init__(self, items: Any, convert: Callable[[Any], Any], close: Callable[[], Awaitable[object]]):
         self._items = items.__aiter__()
         self._convert = convert
         self._close = close
-        self.broken = False
+        self._ended = False
 
     def __aiter__(self) -> AsyncIterator[Any]:
         return self
 
     async def __anext__(self) -> Any:
-        return self._convert(await self._items.__anext__())
+        try:
+            item = await self._items.__anext__()
+        except BaseException:
+            self._ended = True
+            raise
+        return self._convert(item)
 
     async def drain(self) -> None:
         """Read what follows the last event, for a short time, so that the connection can be used again."""
-        try:
-            with anyio.move_on_after(DRAIN):
-                async for _ in self._items:
-                    continue
-        except Exception:
-            self.broken = True  # the answer is complete: a connection that breaks after it is only not used again
+        with anyio.move_on_after(DRAIN):
+            await self._read_on()
 
     async def aclose(self) -> None:
-        """End the stream."""
+        """End the stream: the connection first, then the generators of the SDK that still wait for it."""
+        if not self._ended:
+            await self._close()
+            with anyio.move_on_after(DRAIN):
+                await self._read_on()
+        if hasattr(self._items, "aclose"):
+            await self._items.aclose()
+
+    async def _read_on(self) -> None:
         try:
-            if hasattr(self._items, "aclose"):
-                await self._items.aclose()
-        finally:
-            if self._close is not None:
-                await self._close()
+            while not self._ended:
+                await self.__anext__()
+        except StopAsyncIteration:
+            self._ended = True
+        except Exception:
+            self._ended = True  # nobody waits for these items: a connection that breaks is only not used again
+
+
+#: the answers whose heads have come in this call: for SDKs that do not show theirs
+_ANSWERS: ContextVar[list[Any] | None] = ContextVar("touba_model_answers", default=None)
+
+
+async def _note_answer(response: Any) -> None:
+    answers = _ANSWERS.get()
+    if answers is not None:
+        answers.append(response)
+
+
+def watch(http_client: Any) -> None:
+    """Make an HTTP client note its answers for `watched`."""
+    hooks = http_client.event_hooks
+    if _note_answer not in hooks.get("response", ()):
+        http_client.event_hooks = {**hooks, "response": [*hooks.get("response", ()), _note_answer]}
+
+
+def watched() -> list[Any]:
+    """A list that gets the answers of the call that this task makes next."""
+    answers: list[Any] = []
+    _ANSWERS.set(answers)
+    return answers
+
+
+def last_headers() -> Mapping[str, str] | None:
+    """The headers of the last answer of this task's call."""
+    answers = _ANSWERS.get()
+    return answers[-1].headers if answers else None
+
+
+async def close_all(answers: list[Any]) -> None:
+    """End the connections of these answers."""
+    for response in answers:
+        await response.aclose()
 
 
 def check_address(url: str | None, provider: str, *, allow_private: bool) -> None:

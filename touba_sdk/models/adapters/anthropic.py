@@ -77,13 +77,13 @@ class AnthropicModel(VendorModel):
     """A model behind Anthropic's Messages interface.
 
     Parameters:
-        model: such as ``claude-sonnet-4-5``.
+        model: such as ``claude-sonnet-5``.
         options: those of `VendorModel`.
 
     Where a request bounds its answer by nothing, ``max_tokens`` is 4,096, and more where the model thinks. Thinking
     comes signed and goes back untouched.
 
-    >>> AnthropicModel("claude-sonnet-4-5").provider
+    >>> AnthropicModel("claude-sonnet-5").provider
     'anthropic'
     """
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from secrets import token_hex
 from typing import Any, ClassVar
 
@@ -36,7 +37,7 @@ from ..streams import (
     ToolCallEnd,
     ToolCallStart,
 )
-from ._base import CONNECT_TIMEOUT, Source, VendorModel
+from ._base import CONNECT_TIMEOUT, Source, VendorModel, close_all, watch, watched
 from ._failures import retry_after
 from ._shape import Prepared, Reader, arguments_object, names_of_calls, output_schema, seal, tool_schema, unseal
 
@@ -98,6 +99,7 @@ class GeminiModel(VendorModel):
             http = _http_package()
             timeout = http.Timeout(self._timeout, connect=min(self._timeout, CONNECT_TIMEOUT))
             http_client = http.AsyncClient(timeout=timeout, follow_redirects=True)
+        watch(http_client)
         options = sdk.types.HttpOptions(
             timeout=int(self._timeout * 1000),
             httpx_async_client=http_client,
@@ -211,7 +213,9 @@ class GeminiModel(VendorModel):
         return _plain(await client.models.generate_content(model=self.model_id, **prepared.body))
 
     async def _open(self, client: Any, prepared: Prepared) -> Source:
-        return Source(await client.models.generate_content_stream(model=self.model_id, **prepared.body), _plain)
+        answers = watched()
+        stream = await client.models.generate_content_stream(model=self.model_id, **prepared.body)
+        return Source(stream, _plain, partial(close_all, answers))
 
     async def count_tokens(self, request: Request) -> int:
         """How many input tokens the messages have, as the vendor counts them; its count leaves out tools."""

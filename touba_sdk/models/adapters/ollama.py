@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextvars import ContextVar
+from functools import partial
 from secrets import token_hex
 from typing import Any, ClassVar
 
@@ -32,7 +32,7 @@ from ..streams import (
     ToolCallEnd,
     ToolCallStart,
 )
-from ._base import CONNECT_TIMEOUT, Source, VendorModel
+from ._base import CONNECT_TIMEOUT, Source, VendorModel, close_all, last_headers, watch, watched
 from ._failures import retry_after
 from ._shape import Prepared, Reader, arguments_object, base64_text, names_of_calls, output_schema, tool_schema
 
@@ -49,8 +49,6 @@ _OPTIONS = {
     "presence_penalty": "presence_penalty",
     "max_tokens": "num_predict",
 }
-#: headers of the last answer of this call: the SDK's exception has none
-_HEADERS: ContextVar[Mapping[str, str] | None] = ContextVar("touba_ollama_headers", default=None)
 
 
 class OllamaModel(VendorModel):
@@ -86,15 +84,14 @@ class OllamaModel(VendorModel):
 
         options: dict[str, Any] = {
             "timeout": httpx.Timeout(self._timeout, connect=min(self._timeout, CONNECT_TIMEOUT)),
-            "event_hooks": {"response": [_remember]},
             **({"headers": {"authorization": f"Bearer {api_key}"}} if api_key else {}),
         }
         client = sdk.AsyncClient(host=self._base_url, **{**options, **self._client_options})
         if http_client is not None:
             http_client.base_url = client._client.base_url
             http_client.headers.update(client._client.headers)
-            http_client.event_hooks["response"].append(_remember)
             client._client = http_client
+        watch(client._client)
         return client
 
     async def _close(self, client: Any) -> None:
@@ -108,7 +105,7 @@ class OllamaModel(VendorModel):
             return None
         # an error in the middle of a stream has no status of its own: the stream's was 200
         status = error.status_code if error.status_code > 0 else 200
-        hint = retry_after(_HEADERS.get()) if status != 200 else None
+        hint = retry_after(last_headers()) if status != 200 else None
         return model_error(
             provider=self.provider, status=status, retry_after=hint, detail=str(error.error), body=str(error.error)
         )
@@ -175,17 +172,16 @@ class OllamaModel(VendorModel):
     # schemas, ids of calls and everything that it does not know. Its `_request` is the same call without them.
 
     async def _send(self, client: Any, prepared: Prepared) -> Mapping[str, Any]:
+        watched()
         body = {**prepared.body, "stream": False}
         answer: dict[str, Any] = await client._request(dict, "POST", "/api/chat", json=body, stream=False)
         return answer
 
     async def _open(self, client: Any, prepared: Prepared) -> Source:
         body = {**prepared.body, "stream": True}
-        return Source(await client._request(dict, "POST", "/api/chat", json=body, stream=True), dict)
-
-
-async def _remember(response: Any) -> None:
-    _HEADERS.set(response.headers)
+        answers = watched()
+        stream = await client._request(dict, "POST", "/api/chat", json=body, stream=True)
+        return Source(stream, dict, partial(close_all, answers))
 
 
 def write_messages(messages: Sequence[Message], provider: str) -> list[dict[str, Any]]:
