@@ -18,7 +18,9 @@ def execute(words: list[str]) -> int:
     if name == "run" and not asks_help:
         return _run(rest)
     from .commands.help import COMMANDS
+    from .runtime.interrupts import unblock
 
+    unblock()
     if name not in COMMANDS:
         return _without_command(words)
     if asks_help:
@@ -60,6 +62,8 @@ def _without_command(words: list[str]) -> int:
     if words and words[0] in ("--help", "-h"):
         print_text(overview())
         return 0
+    if words and words[0] == "help":
+        return _help(words[1:])
     if words and words[0] == "--version":
         from .commands.version import command
 
@@ -81,6 +85,11 @@ def _without_command(words: list[str]) -> int:
         if name is None:
             note("\n" + overview() + "\n")
     return exit_code(failure)
+
+
+def _help(words: list[str]) -> int:
+    """`touba help` is `touba --help`, and `touba help COMMAND` is `touba COMMAND --help`."""
+    return execute([words[0], "--help"] if words else ["--help"])
 
 
 def main() -> NoReturn:

@@ -344,13 +344,14 @@ DOCUMENTS: dict[str, Document] = {
 # --- doors ------------------------------------------------------------------------------------------------------------
 
 
-def read_document(protocol: str, data: bytes, limit: int | None = None) -> dict[str, Any]:
+def read_document(protocol: str, data: bytes, limit: int | None = None, name: str | None = None) -> dict[str, Any]:
     """Read a document from bytes.
 
     Parameters:
         protocol: which document is expected: a key of `DOCUMENTS`.
         data: the bytes.
         limit: the most bytes it may have.
+        name: the file that it stands in, for messages.
 
     Returns:
         what `codec.decode` gives; the shape is that of the document.
@@ -364,22 +365,23 @@ def read_document(protocol: str, data: bytes, limit: int | None = None) -> dict[
     {'protocol': 'touba-secrets-v1', 'secrets': {'BANK': {'env': 'BANK_TOKEN'}}}
     """
     document = DOCUMENTS[protocol]
+    what = document.what if name is None else f"{document.what} `{name}`"
     try:
         value = decode(data, limit=limit, what=document.what)
     except JsonInvalid as fault:
-        raise ToubaFailure("JsonInvalid", f"the {document.what} is not JSON: {fault}") from None
+        raise ToubaFailure("JsonInvalid", f"the {what} is not JSON: {fault}") from None
     if not isinstance(value, dict):
-        raise ToubaFailure("DocumentInvalid", f"the {document.what}, {unlike('$', 'an object', value)}")
+        raise ToubaFailure("DocumentInvalid", f"the {what}, {unlike('$', 'an object', value)}")
     given = value.get("protocol")
     if isinstance(given, str) and given != protocol:
         raise ToubaFailure(
             document.mismatch,
-            f"the {document.what} has the protocol `{shown(given)}`; this runtime reads `{protocol}`",
+            f"the {what} has the protocol `{shown(given)}`; this runtime reads `{protocol}`",
         )
     try:
         document.shape.check(value, "$")
     except Fault as fault:
-        raise ToubaFailure(_code(protocol, fault), f"the {document.what}, {fault}") from None
+        raise ToubaFailure(_code(protocol, fault), f"the {what}, {fault}") from None
     return value
 
 

@@ -72,7 +72,7 @@ CODES: dict[str, Code] = {
     "SecretMissing": Code(
         "admission",
         "A tool holds a secret that is not bound or not set.",
-        "Bind it in the manifest and the secrets file.",
+        "Bind it in the manifest and the secrets file, and set what the file names.",
     ),
     "SecretTooShort": Code("admission", "A secret has fewer than 8 characters.", "Use a longer secret."),
     "SecretExposed": Code(
@@ -136,12 +136,17 @@ CODES: dict[str, Code] = {
         "Correct the handler.",
         catchable=True,
     ),
-    "ToolExited": Code("runtime", "A handler ended without an answer.", "See its standard error.", catchable=True),
+    "ToolExited": Code(
+        "runtime",
+        "A handler ended without an answer.",
+        "See its standard error: at a terminal it is shown, in Python it stands in `details.stderr`.",
+        catchable=True,
+    ),
     "ToolHandlerFailed": Code(
-        "runtime", "A handler raised an exception.", "See the class, file and line.", catchable=True
+        "runtime", "A handler raised an exception.", "Run its script by hand to see the exception's text.", catchable=True
     ),
     "ToolRefMismatch": Code(
-        "runtime", "A handler serves another tool.", "Correct the manifest or handler.", catchable=True
+        "runtime", "A handler serves another tool.", "Correct the manifest or handler."
     ),
     "SecretLeak": Code(
         "runtime",
@@ -153,7 +158,6 @@ CODES: dict[str, Code] = {
         "runtime",
         "A handler refuses a call: a grant, a secret or an input is not what it requires.",
         "Correct the manifest or the handler.",
-        catchable=True,
     ),
     "MemoryMetadataInvalid": Code(
         "runtime",

@@ -52,13 +52,13 @@ _ROWS = (
         "air_json", "json", "run", False, "a compiled program as text or object, instead of `source`", "request sdk"
     ),
     Option(
-        "entry_ref", "ref", "run", True, "the strategy, skill or function to run; may be left out where there is one"
+        "entry_ref", "ref", "run", True, "the strategy, skill or function to run; may be left out where there is one strategy, or one callable of all"
     ),
     Option("inputs", "json", "run", False, "an object with the entry's inputs by name"),
     Option("strict_inputs", "switch", "run", True, "take Optional inputs in their tagged form only"),
     Option("manifest", "path", "run", True, "the file that binds tools to handlers"),
     Option("secrets", "path", "run", True, "the file that says where secrets are found"),
-    Option("run_limits", "numbers", "run", False, "what the run may use: see MEMBERS"),
+    Option("run_limits", "numbers", "run", False, "what the run may use: an object of whole numbers (docs/limits.md)"),
     Option("run_id", "id", "run", False, "the run's id; default: 128 random bits"),
     Option("trace_out", "path", "run", True, "a file that the trace is written to as well"),
     Option(
@@ -68,7 +68,9 @@ _ROWS = (
         True,
         "`full` (default): the trace tells of the functions that statements call; `calls`: it does not",
     ),
-    Option("out", "path", "compile", True, "the file that the compiled program is written to", "cli"),
+    Option(
+        "out", "path", "compile", True, "the file for the compiled program; without it, standard output gets it", "cli"
+    ),
     Option("warnings_as_errors", "switch", "check", True, "exit with 1 where there are warnings", "cli"),
     Option("json", "switch", "check compile run version", True, "print one JSON document", "cli"),
     Option(

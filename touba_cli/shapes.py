@@ -265,7 +265,10 @@ class Obj(Shape):
         if near is None and len(name) <= 60:
             near = nearest(name, known)
         sentence = f"the member `{shown(name)}` is not known"
-        return f"{sentence}; did you mean `{near}`?" if near else sentence
+        if near:
+            return f"{sentence}; did you mean `{near}`?"
+        listed = ", ".join(f"`{each}`" for each in known)
+        return f"{sentence}; there are {listed}" if known else f"{sentence}; there are none"
 
     def schema(self) -> Schema:
         members = {**self.required, **self.optional}
@@ -287,7 +290,7 @@ class OnlyOne(Shape):
 
     def check(self, value: Any, path: str) -> None:
         if not isinstance(value, dict):
-            raise unlike(path, "an object", value)
+            raise unlike(path, f'an object such as {{"{next(iter(self.members))}": …}}', value)
         if len(value) != 1 or not self.members.keys() >= value.keys():
             raise Fault(path, "the object has exactly one member: " + _alternatives(tuple(self.members)))
         for name, each in value.items():

@@ -49,7 +49,7 @@ class Unfit(Exception):
     """A value that does not fit: the steps of the path, and why."""
 
     def __init__(self, steps: list[str | int], message: str):
-        super().__init__(message)
+        super().__init__(steps, message)
         self.steps = steps
         self.message = message
 

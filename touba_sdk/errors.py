@@ -148,9 +148,12 @@ class ToubaEngineError(Exception):
         return self.code
 
     def __str__(self) -> str:
-        text = f"{self.code}: {self.message}" if self.message else self.code
+        named = self.code == type(self).__name__  # Python writes the class in front: once is enough
+        text = self.message if named and self.message else f"{self.code}: {self.message}" if self.message else self.code
         if self.details.ref and self.details.ref not in self.message:
             text += f" ({self.details.ref})"
+        if self.details.effect == "unknown":
+            text += "\nIt is not known whether the call had its effect: find out before you run it again."
         for line in self._problems():
             text += f"\n  {line}"
         return f"{text}\n{self.hint}" if self.hint else text

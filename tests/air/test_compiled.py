@@ -24,6 +24,9 @@ class Files:
         path = module.replace(".", "/") + ".tb"
         return [each for each in (path, f"src/{path}") if each in self.files]
 
+    def places(self, module: str) -> list[str]:
+        return [module.replace(".", "/") + ".tb"]
+
     def near(self, module: str) -> list[str]:
         return []
 

@@ -11,7 +11,7 @@ from touba_sdk.models import FinishReason, ReasoningPart, ToolCallPart, Usage
 from touba_sdk.models.adapters import AnthropicModel
 from touba_sdk.testing.model_contract import Answer
 
-from .server import FakeVendor, Received, halves, pieces, sse
+from .server import FakeVendor, Received, halves, light_client, pieces, sse
 
 _REASONS = {
     FinishReason.STOP: "end_turn",
@@ -34,7 +34,10 @@ class FakeAnthropic(FakeVendor):
     model_name = "claude-sonnet-5"
 
     def model(self, *, timeout: float = 10.0, **options: Any) -> Any:
-        given: dict[str, Any] = {"api_key": "k", "base_url": self.url, "timeout": timeout, **options}
+        given: dict[str, Any] = {
+            "api_key": "k", "base_url": self.url, "timeout": timeout,
+            "http_client": light_client, **options,
+        }  # fmt: skip
         return AnthropicModel(given.pop("model", self.model_name), **given)
 
     def unreachable(self) -> Any:
@@ -115,7 +118,7 @@ class FakeAnthropic(FakeVendor):
         yield "start", event("message_start", message=begun)
         yield "ping", event("ping")
         for index, block in enumerate(self._blocks(answer)):
-            empty = {"text": {"text": ""}, "thinking": {"thinking": "", "signature": ""}, "tool_use": {"input": {}}}
+            empty: dict[str, dict[str, Any]] = {"text": {"text": ""}, "thinking": {"thinking": "", "signature": ""}, "tool_use": {"input": {}}}
             opened = {**block, **empty.get(block["type"], {})}
             yield "block", event("content_block_start", index=index, content_block=opened)
             for kind, delta in self._deltas(block):

@@ -12,7 +12,7 @@ from touba_sdk.models import FinishReason, ReasoningPart, ToolCallPart, Usage
 from touba_sdk.models.adapters import GeminiModel
 from touba_sdk.testing.model_contract import Answer
 
-from .server import FakeVendor, Received, pieces, sse
+from .server import FakeVendor, Received, light_client, pieces, sse
 
 _REASONS = {
     FinishReason.STOP: "STOP",
@@ -30,7 +30,10 @@ class FakeGemini(FakeVendor):
     model_name = "gemini-2.5-flash"
 
     def model(self, *, timeout: float = 10.0, **options: Any) -> Any:
-        given: dict[str, Any] = {"api_key": "k", "base_url": self.url, "timeout": timeout, **options}
+        given: dict[str, Any] = {
+            "api_key": "k", "base_url": self.url, "timeout": timeout,
+            "http_client": light_client, **options,
+        }  # fmt: skip
         return GeminiModel(given.pop("model", self.model_name), **given)
 
     def unreachable(self) -> Any:

@@ -11,7 +11,7 @@ from touba_sdk.models import FinishReason, ReasoningPart, TextPart, ToolCallPart
 from touba_sdk.models.adapters import OllamaModel
 from touba_sdk.testing.model_contract import Answer
 
-from .server import FakeVendor, Received, pieces
+from .server import FakeVendor, Received, light_old_client, pieces
 
 _REASONS = {FinishReason.LENGTH: "length"}
 
@@ -24,7 +24,10 @@ class FakeOllama(FakeVendor):
     model_name = "qwen3"
 
     def model(self, *, timeout: float = 10.0, **options: Any) -> Any:
-        given: dict[str, Any] = {"base_url": self.url, "timeout": timeout, **options}
+        given: dict[str, Any] = {
+            "base_url": self.url, "timeout": timeout,
+            "http_client": light_old_client, **options,
+        }  # fmt: skip
         return OllamaModel(given.pop("model", self.model_name), **given)
 
     def unreachable(self) -> Any:

@@ -10,7 +10,7 @@ from touba_sdk.models.adapters import OpenAIChatModel
 from touba_sdk.testing.model_contract import Answer
 
 from .openai_responses import _KINDS
-from .server import FakeVendor, Received, calls_of, halves, pieces, sse, texts_of
+from .server import FakeVendor, Received, calls_of, halves, light_client, pieces, sse, texts_of
 
 _REASONS = {
     FinishReason.STOP: "stop",
@@ -27,7 +27,10 @@ class FakeOpenAIChat(FakeVendor):
     model_name = "gpt-4.1"
 
     def model(self, *, timeout: float = 10.0, **options: Any) -> Any:
-        given: dict[str, Any] = {"api_key": "k", "base_url": f"{self.url}/v1", "timeout": timeout, **options}
+        given: dict[str, Any] = {
+            "api_key": "k", "base_url": f"{self.url}/v1", "timeout": timeout,
+            "http_client": light_client, **options,
+        }  # fmt: skip
         return OpenAIChatModel(given.pop("model", self.model_name), **given)
 
     def unreachable(self) -> Any:

@@ -11,7 +11,7 @@ from touba_sdk.models import FinishReason, ReasoningPart, TextPart, ToolCallPart
 from touba_sdk.models.adapters import OpenAIModel
 from touba_sdk.testing.model_contract import Answer
 
-from .server import FakeVendor, Received, halves, pieces, sse
+from .server import FakeVendor, Received, halves, light_client, pieces, sse
 
 _KINDS = {
     401: ("invalid_request_error", "invalid_api_key"),
@@ -26,7 +26,10 @@ class FakeOpenAI(FakeVendor):
     model_name = "gpt-5-mini"
 
     def model(self, *, timeout: float = 10.0, **options: Any) -> Any:
-        given: dict[str, Any] = {"api_key": "k", "base_url": f"{self.url}/v1", "timeout": timeout, **options}
+        given: dict[str, Any] = {
+            "api_key": "k", "base_url": f"{self.url}/v1", "timeout": timeout,
+            "http_client": light_client, **options,
+        }  # fmt: skip
         return OpenAIModel(given.pop("model", self.model_name), **given)
 
     def unreachable(self) -> Any:
@@ -185,10 +188,8 @@ def _unpaired(items: list[dict[str, Any]]) -> str | None:
             open_calls.discard(item["call_id"])
         elif kind == "reasoning":
             follower = items[place + 1] if place + 1 < len(items) else {}
-            if (
-                follower.get("role") == "user"
-                or follower.get("type") in (None, "function_call_output")
-                and (follower.get("role") != "assistant")
+            if follower.get("role") == "user" or (
+                follower.get("type") in (None, "function_call_output") and (follower.get("role") != "assistant")
             ):
                 return f"Item '{item['id']}' of type 'reasoning' was provided without its required following item."
     if open_calls:

@@ -10,10 +10,14 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import ssl
 import threading
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
+
+import httpx
+import httpx2
 
 from touba_sdk.models import TextPart, ToolCallPart
 from touba_sdk.testing.model_contract import PRIVATE, Answer
@@ -242,6 +246,19 @@ class FakeVendor:
             return True
         finally:
             self.open_streams -= 1
+
+
+_CONTEXT = ssl.create_default_context()
+
+
+def light_client() -> httpx2.AsyncClient:
+    """An HTTP client that does not read the certificates of the world each time it is made."""
+    return httpx2.AsyncClient(verify=_CONTEXT, trust_env=False)
+
+
+def light_old_client() -> httpx.AsyncClient:
+    """The same of the older package."""
+    return httpx.AsyncClient(verify=_CONTEXT, trust_env=False)
 
 
 def pieces(text: str) -> list[str]:

@@ -19,6 +19,9 @@ class Texts:
         path = module.replace(".", "/") + ".tb"
         return [each for each in (path, "src/" + path) if each in self.files]
 
+    def places(self, module: str) -> list[str]:
+        return [module.replace(".", "/") + ".tb"]
+
     def near(self, module: str) -> list[str]:
         return sorted(path.removeprefix("src/").removesuffix(".tb").replace("/", ".") for path in self.files)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from pathlib import Path
 
 import pytest
@@ -102,12 +103,77 @@ def test_an_output_file_that_a_killed_process_left_over_is_not_in_the_way(tmp_pa
     assert target.read_bytes() == b"first"
 
 
-@pytest.mark.parametrize("name", ["missing/out.json", "folder"])
-def test_an_output_file_that_cannot_be_is_refused_at_once(tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("missing/out.json", "the folder `missing` does not exist"),
+        ("folder", "it is a folder"),
+        ("file/out.json", "a part of its path is not a folder"),
+        ("circle", "its links go in a circle"),
+        ("lonely", "nobody reads it"),
+    ],
+)
+def test_an_output_file_that_cannot_be_is_refused_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, why: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "folder").mkdir()
+    (tmp_path / "file").touch()
+    (tmp_path / "circle").symlink_to("circle")
+    os.mkfifo("lonely")
     with pytest.raises(ToubaFailure) as refused:
-        OutputFile(str(tmp_path / name), "the trace file")
+        OutputFile(name, "the trace file")
     assert refused.value.code == "FileUnwritable"
+    assert refused.value.message == f"the trace file `{name}` cannot be written: {why}"
+
+
+@pytest.mark.parametrize("target", ["real.json", "deep/new.json"])
+def test_an_output_file_follows_links_and_leaves_them(tmp_path: Path, target: str) -> None:
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "real.json").write_bytes(b"old")
+    link = tmp_path / "link.json"
+    link.symlink_to(target)
+    OutputFile(str(link), "the file").write(b"new")
+    assert link.is_symlink()
+    assert (tmp_path / target).read_bytes() == b"new"
+
+
+def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    OutputFile(str(pipe), "the trace file").write(b"through it")
+    assert os.read(reader, 100) == b"through it"
+    os.close(reader)
+    assert stat.S_ISFIFO(os.lstat(pipe).st_mode)
+    assert [each.name for each in tmp_path.iterdir()] == ["pipe"]
+
+
+def test_a_device_is_written_to_and_stays_a_device(tmp_path: Path) -> None:
+    # A terminal of the test's own: were the code wrong, no device of the machine would suffer.
+    ours, theirs = os.openpty()
+    name = os.ttyname(theirs)
+    link = tmp_path / "device"
+    link.symlink_to(name)
+    OutputFile(str(link), "the trace file").write(b"seen")
+    assert os.read(ours, 100) == b"seen"
+    assert stat.S_ISCHR(os.stat(name).st_mode)
+    assert [each.name for each in tmp_path.iterdir()] == ["device"]
+    discarded = OutputFile(str(link), "the trace file")
+    discarded.discard()
+    assert stat.S_ISCHR(os.stat(name).st_mode)
+    os.close(ours)
+    os.close(theirs)
+
+
+def test_a_pipe_that_comes_to_the_target_meanwhile_is_not_replaced(tmp_path: Path) -> None:
+    target = tmp_path / "out.json"
+    file = OutputFile(str(target), "the file")
+    os.mkfifo(target)
+    with pytest.raises(OSError, match="no regular file"):
+        file.write(b"data")
+    assert stat.S_ISFIFO(os.lstat(target).st_mode)
+    assert [each.name for each in tmp_path.iterdir()] == ["out.json"]
 
 
 def test_a_target_that_becomes_a_folder_meanwhile_keeps_what_it_has(tmp_path: Path) -> None:

@@ -98,6 +98,67 @@ def test_the_engines_hand_over_anywhere(program: Program, slice_steps: int) -> N
             assert runner.run("mixed", slice_steps) == expected
 
 
+# What a random program seldom meets.
+
+EDGES = [0, 1, -1, 2, 7, 2**31, 2**62, 2**63 - 1, -(2**63) + 1, -(2**63)]
+
+
+def whole(number: int) -> list[Any]:
+    return ["int", number if abs(number) < 2**53 else str(number)]
+
+
+@pytest.mark.parametrize(
+    "name", ["add.int", "sub.int", "mul.int", "div.int", "mod.int", "eq", "ne", "lt.int", "ge.int"]
+)
+def test_whole_numbers_at_their_limits(name: str) -> None:
+    gives = "Bool" if name in ("eq", "ne", "lt.int", "ge.int") else "Int"
+    functions = {
+        "function:app/Both": callable_([["give", [name, ["slot", 0], ["slot", 1]]]], gives=gives, takes=["Int", "Int"])
+    }
+    for at, edge in enumerate(EDGES):
+        right = [["set", 1, [name, ["slot", 0], whole(edge)]], ["give", ["slot", 1]]]
+        functions[f"function:app/Right{at}"] = callable_(right, gives=gives, takes=["Int"], slots=[gives])
+        functions[f"function:app/Left{at}"] = callable_(
+            [["give", [name, whole(edge), ["slot", 0]]]], gives=gives, takes=["Int"]
+        )
+    found = program(functions)
+    for ref in functions:
+        runner = Runner(found, ref)
+        for a in EDGES:
+            for b in EDGES if ref.endswith("Both") else [0]:
+                arguments = [a, b][: len(found.callables[ref].takes)]
+                assert runner.run("generated", 50, arguments) == runner.run("reference", 50, arguments), (ref, a, b)
+
+
+@pytest.mark.parametrize("name", ["neg.int", "abs.int"])
+def test_signs_at_their_limits(name: str) -> None:
+    for edge in EDGES:
+        agree([["give", [name, ["slot", 0]]]], takes=["Int"], arguments=[edge])
+
+
+def test_a_slot_is_read_before_a_comprehension_takes_it() -> None:
+    taken = ["sum.int", ["collect", 0, ["list", "Int", [["int", 5], ["int", 6]]], None, ["slot", 0]]]
+    slot = ["slot", 0]
+    for node in (
+        ["add.int", slot, taken],
+        ["chain", slot, "sub.int", taken, "mul.int", slot],
+        ["index.list", ["list", "Int", [slot, taken, slot]], ["int", 0]],
+        ["sum.int", ["list", "Int", [slot, taken, slot]]],
+        ["div.int", slot, taken],
+        ["if", ["eq", slot, taken], ["int", 1], slot],
+        ["otherwise", ["some", slot], taken],
+        ["field", ["with", ["record", "type:app/Line", [["text", "a"], slot]], [["amount", taken]]], "amount"],
+        ["length.text", ["concat", ["text.int", slot], ["text.int", taken]]],
+    ):
+        agree([["set", 0, ["int", 40]], ["give", node]], slots=["Int"])
+
+
+def test_texts_that_are_compared_are_charged() -> None:
+    for text in ("", "short", "x" * 13, "x" * 14, "é" * 3, "é" * 4, "y" * 100):
+        for other in ("short", "x" * 13, "x" * 14, "é" * 4):
+            agree([["give", ["eq", ["slot", 0], ["text", other]]]], gives="Bool", takes=["Text"], arguments=[text])
+
+
 # What Python itself cannot take is left to the interpreter.
 
 

@@ -120,6 +120,9 @@ def _from_text(row: Option, value: Any, read_stdin: Callable[[], bytes]) -> Any:
         data = read_file(check_path(value[1:], row.flag), REQUEST_BYTES, f"the file of {row.flag}")
         what = f"file of {row.flag}"
     else:
+        if value.endswith(".json") and not value.startswith(("{", "[", '"')):
+            hint = f"Did you mean the file: {row.flag}=@{shown(value)}?"
+            raise ToubaFailure("JsonInvalid", f"the value of {row.flag} is not JSON, but looks like a file", hint=hint)
         data = os.fsencode(value)
         what = f"value of {row.flag}"
     return check_value(row, read_json(data, what), row.flag)

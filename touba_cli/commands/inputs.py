@@ -10,6 +10,7 @@ from ..documents import read_document
 from ..errors import ToubaFailure
 from ..limits import DIAGNOSTICS_SHOWN, REQUEST_BYTES
 from ..project.files import cause, check_readable, inside, shown
+from ..runtime.interrupts import Cancelled
 from .arguments import from_request, merge, parse
 from .output import relay
 
@@ -24,10 +25,6 @@ if TYPE_CHECKING:
 STDIN = 0
 REQUEST_PROTOCOL = "touba-run-request-v1"
 _CHUNK = 1024 * 1024
-
-
-class Cancelled(Exception):
-    """The end was asked for while a command was still reading."""
 
 
 def wants_json(words: list[str]) -> bool:
@@ -133,6 +130,8 @@ def find_source(root: str, source: str, started_in: str) -> str:
     except ToubaFailure as failure:
         if not os.path.isabs(source) and os.path.isfile(os.path.join(started_in, source)):
             failure.hint = "Paths are taken from the project root; name it from there."
+        elif not os.path.lexists(real):
+            failure.hint = f"It was looked for in the project root, `{shown(os.path.abspath(root))}`."
         raise
     written = os.path.relpath(os.path.join(root, source), root)
     if written == ".." or written.startswith("../"):

@@ -10,7 +10,7 @@ from ..codec import encode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from typing import Any
 
 STDOUT = 1
@@ -22,19 +22,30 @@ _PIPE_BYTES = 4096
 _RELAY_WAIT_MS = 1_000
 
 
-def write_all(descriptor: int, data: bytes) -> bool:
-    """Write bytes whatever kind of descriptor it is. False where nobody reads any more, or nothing can be written."""
+def write_all(descriptor: int, data: bytes, progress: Callable[[], None] | None = None) -> bool:
+    """Write bytes whatever kind of descriptor it is. False where they are lost though somebody may want them.
+
+    Who closes a pipe before its end wants no more of it; a full disk is another matter.
+
+    Parameters:
+        descriptor: where to.
+        data: the bytes.
+        progress: is called whenever some of them were taken.
+    """
     view = memoryview(data)
     while view:
         try:
             view = view[os.write(descriptor, view) :]
+            if progress is not None:
+                progress()
         except BlockingIOError:
             poll = select.poll()
             poll.register(descriptor, select.POLLOUT)
             poll.poll()
         except OSError as fault:
-            if fault.errno != errno.EPIPE:
-                note(f"touba: the output could not be written: {(fault.strerror or 'input/output error').lower()}\n")
+            if fault.errno == errno.EPIPE:
+                return True
+            note(f"touba: the output could not be written: {(fault.strerror or 'input/output error').lower()}\n")
             return False
     return True
 
@@ -65,9 +76,9 @@ def print_text(text: str) -> None:
     write_all(STDOUT, text.encode("utf-8", "backslashreplace") + b"\n")
 
 
-def print_document(data: bytes) -> None:
-    """Write a JSON document and a line end to standard output."""
-    write_all(STDOUT, data + b"\n")
+def print_document(data: bytes, progress: Callable[[], None] | None = None) -> bool:
+    """Write a JSON document and a line end to standard output; as `write_all`."""
+    return write_all(STDOUT, data + b"\n", progress)
 
 
 def pretty(value: Any, margin: str = "") -> str:

@@ -10,8 +10,10 @@ import time
 from ..errors import ToubaFailure
 from ..limits import MAX_VALUE_BYTES
 from ..options import EXACTLY_ONE
+from ..outcomes import PHASES
 from ..runtime import envelope as envelopes
 from ..runtime.driver import Driver, Host, Identity
+from ..runtime.interrupts import Cancelled
 from . import inputs
 from .output import error_text, note, pretty, print_document, print_text, relay, warning_text
 
@@ -33,11 +35,12 @@ def command(words: list[str], interrupts: Interrupts) -> int:
     as_json = inputs.wants_json(words)
     run = Run(interrupts, as_json)
     envelope, data = envelopes.write(run.execute(words), run.keep)
-    if as_json:
-        print_document(data)
-    else:
-        _print_for_people(envelope, run.diagnostics_text)
     code: int = envelope["exit_code"]
+    interrupts.leave_when_stuck()
+    if not as_json:
+        _print_for_people(envelope, run.diagnostics_text)
+    elif not print_document(data, interrupts.progress):
+        code = PHASES["internal"]  # whatever it was, nobody has been told
     return code
 
 
@@ -60,7 +63,7 @@ class Run:
         """Do everything up to the envelope. Never raises."""
         try:
             return self._execute(words)
-        except inputs.Cancelled:
+        except Cancelled:
             return envelopes.cancelled(self._run_id)
         except Exception as fault:
             return envelopes.refused(self._run_id, inputs.as_failure(fault), self._warnings)
@@ -89,11 +92,13 @@ class Run:
             from ..project.files import OutputFile
 
             self._trace_file = OutputFile(options["trace_out"], "the trace file")
-        program = self._load(options, root, started_in)
-        if self._interrupts.look():
-            raise inputs.Cancelled
-        driver = self._admit(program, options, root, started)
-        _settle_memory()
+        self._interrupts.raise_at_end()
+        try:
+            program = self._load(options, root, started_in)
+            driver = self._admit(program, options, root, started)
+            _settle_memory()
+        finally:
+            self._interrupts.attend()
         end = driver.run()
         if self._trace_file is not None:
             self._write_trace(self._trace_file, end.trace)
@@ -153,7 +158,8 @@ class Run:
         machine = Machine(program, table, entry, arguments, run_limits, granted, trace_functions=detailed)
         deadline = started + limits["deadline_ms"] / 1000 if "deadline_ms" in limits else None
         identity = Identity(self._run_id, program.digest, entry)
-        return Driver(machine, handlers, identity, self._interrupts, Host(self._show, relay), deadline)
+        host = Host(self._show, relay)
+        return Driver(machine, handlers, identity, self._interrupts, host, deadline, limits.get("deadline_ms"))
 
     def _show(self, text: str) -> None:
         if not self._as_json:
@@ -178,6 +184,15 @@ def _check_program_options(options: dict[str, Any]) -> None:
             "UsageError",
             "no program is given",
             hint="Name a program: `touba run PROGRAM.tb`, or --air=FILE for a compiled one.",
+        )
+    source: str = options.get("source", "")
+    if source.endswith(".json"):
+        from ..project.files import shown
+
+        raise ToubaFailure(
+            "UsageError",
+            f"`{shown(source)}` is no program's text, which ends in `.tb`",
+            hint=f"A compiled program is named by the option `air`: --air={shown(source)}.",
         )
     if len(given) > 1:
         raise ToubaFailure("UsageError", f"`{given[0]}` and `{given[1]}` are both given; a run has one program")

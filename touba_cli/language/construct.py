@@ -274,7 +274,8 @@ def arguments(body: Body, signature: Signature, given: list[tree.Argument], span
         shown = ", ".join(f"`{each.name}`" for each in missing)
         body.report(
             "TB4003", f"`{signature.name}` needs {shown}", span,
-            "add " + ", ".join(f"`{each.name}: …`" for each in missing), related=signature.related(body.unit),
+            "add " + ", ".join(f"`{each.name}: {'none' if is_optional(each.base) else '…'}`" for each in missing),
+            related=signature.related(body.unit),
             candidates=tuple(each.name for each in missing),
         )  # fmt: skip
     return [

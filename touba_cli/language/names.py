@@ -256,7 +256,9 @@ class _Loader:
         paths = self.sources.find(name)
         span = _path_span(node)
         if not paths:
-            unit.report_unknown("TB3004", f"no module `{name}` exists", span, name, self.sources.near(name))
+            tried = " and ".join(f"`{path}`" for path in self.sources.places(name))
+            title = f"no module `{name}` exists; it was looked for as {tried}"
+            unit.report_unknown("TB3004", title, span, name, self.sources.near(name))
             return None
         if len(paths) > 1 or paths[0] == self.entry:
             if len(paths) == 1:

@@ -16,6 +16,10 @@ class Sources(Protocol):
         """The existing files that a module name can mean: `a.b` → `a/b.tb` under each source root."""
         ...
 
+    def places(self, module: str) -> list[str]:
+        """The paths at which a module is looked for, whether they exist or not."""
+        ...
+
     def near(self, module: str) -> list[str]:
         """Names of modules that exist, for hints."""
         ...

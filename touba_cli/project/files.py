@@ -132,43 +132,67 @@ def inside(root: str, path: str, what: str) -> str:
 
 
 class OutputFile:
-    """A file that is replaced in one step when its content is known.
+    """A file that an option names, written when its content is known.
 
-    Opening makes a temporary file beside the target, so a folder that cannot be written to is noticed before anything
-    runs. `write` fills it, flushes it to the disk and renames it; `discard` removes it.
+    A regular file, or one that does not exist yet, is replaced in one step: opening makes a temporary file beside it,
+    so a folder that cannot be written to is noticed before anything runs; `write` fills it, flushes it to the disk and
+    renames it. A link is followed: what it leads to is replaced, never the link. A device or a pipe is written to in
+    place, because a rename would put a file where the device was.
     """
 
-    __slots__ = ("_descriptor", "_temporary", "path")
+    __slots__ = ("_descriptor", "_target", "_temporary", "path")
 
     def __init__(self, path: str, what: str):
         self.path = path
-        if os.path.isdir(path):
+        #: what is replaced: the path with its links followed
+        self._target = os.path.realpath(path)
+        #: None where the target is written to in place
+        self._temporary: str | None = None
+        mode = _mode(path, what)
+        if mode is not None and stat.S_ISDIR(mode):
             raise _unwritable(path, what, "it is a folder")
+        if mode is not None and not stat.S_ISREG(mode):
+            self._descriptor = _open_in_place(path, what)
+            return
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
         number = 0
         while True:
-            self._temporary = f"{path}.{os.getpid()}.{number}.tmp"
+            self._temporary = f"{self._target}.{os.getpid()}.{number}.tmp"
             try:
                 self._descriptor = os.open(self._temporary, flags, 0o666)
                 return
             except FileExistsError:
                 number += 1  # left over by a process that was killed
+            except FileNotFoundError:
+                folder = os.path.dirname(self._target if os.path.islink(path) else path) or "."
+                raise _unwritable(path, what, f"the folder `{shown(folder)}` does not exist") from None
             except OSError as fault:
                 raise _unwritable(path, what, cause(fault)) from None
 
     def write(self, data: bytes) -> None:
-        """Put the content in place. Raises OSError; the target is then as it was."""
+        """Put the content in place. Raises OSError; a target that is replaced is then as it was."""
         try:
             view = memoryview(data)
             while view:
                 view = view[os.write(self._descriptor, view) :]
-            os.fsync(self._descriptor)
-            os.rename(self._temporary, self.path)
+            if self._temporary is not None:
+                os.fsync(self._descriptor)
+                self._replace(self._temporary)
         except OSError:
             self.discard()
             raise
         os.close(self._descriptor)
         self._descriptor = -1
+
+    def _replace(self, temporary: str) -> None:
+        """Rename over the target, unless something that is no regular file has come there meanwhile."""
+        try:
+            mode = os.lstat(self._target).st_mode
+        except FileNotFoundError:
+            mode = stat.S_IFREG
+        if not stat.S_ISREG(mode):
+            raise OSError(errno.EEXIST, "it is no regular file any more", self.path)
+        os.rename(temporary, self._target)
 
     def discard(self) -> None:
         """Remove the temporary file; the target is as it was. May be called at any time."""
@@ -176,8 +200,31 @@ class OutputFile:
             return
         os.close(self._descriptor)
         self._descriptor = -1
-        if os.path.exists(self._temporary):
+        if self._temporary is not None and os.path.exists(self._temporary):
             os.unlink(self._temporary)
+
+
+def _mode(path: str, what: str) -> int | None:
+    """The mode of what a path leads to; None where nothing is there."""
+    try:
+        return os.stat(path).st_mode
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as fault:
+        why = cause(fault) if isinstance(fault, OSError) else "no file can have such a name"
+        raise _unwritable(path, what, why) from None
+
+
+def _open_in_place(path: str, what: str) -> int:
+    """A descriptor of a device or a pipe, ready to be written to."""
+    try:
+        # Without O_NONBLOCK opening a pipe that nobody reads would wait for ever.
+        descriptor = os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    except OSError as fault:
+        why = "nobody reads it" if fault.errno == errno.ENXIO else cause(fault)
+        raise _unwritable(path, what, why) from None
+    os.set_blocking(descriptor, True)
+    return descriptor
 
 
 def write_new(path: str, data: bytes) -> bool:

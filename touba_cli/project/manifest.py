@@ -13,8 +13,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-#: the first word of a command that stands for the Python interpreter of handlers
-PYTHON_WORD = "python"
+#: the first word of a command that stands for the Python interpreter of handlers: the first, or what people write too
+PYTHON_WORDS = ("python", "python3")
 
 #: variables that a manifest may not hand on: the runtime sets them itself
 _OWN_VARIABLES = ("PYTHON", "TOUBA_", "LD_", "DYLD_")
@@ -50,10 +50,15 @@ class Binding:
         self.max_request_bytes: int = limits.get("max_request_bytes") or TOOL_REQUEST_BYTES
         self.max_response_bytes: int = limits.get("max_response_bytes") or TOOL_RESPONSE_BYTES
 
-    def timeout(self, declared: int | None) -> int:
-        """Milliseconds that a call may take: the smaller of manifest and program, else the default."""
-        given = [each for each in (self.timeout_ms, declared) if each is not None]
-        return min(given) if given else HANDLER_TIMEOUT_MS
+    def timeout(self, declared: int | None) -> tuple[int, str]:
+        """Milliseconds that a call may take (the smaller of manifest and program, else the default), and whose they are.
+
+        Parameters:
+            declared: what the program says under `timeout`, or None.
+        """
+        given = [(self.timeout_ms, "`timeout_ms` in the manifest"), (declared, "`timeout` in the program")]
+        stated = [(each, place) for each, place in given if each is not None]
+        return min(stated) if stated else (HANDLER_TIMEOUT_MS, "the default; the manifest can set `timeout_ms`")
 
 
 class Manifest:
@@ -73,7 +78,8 @@ def read_manifest(path: str) -> Manifest:
     Raises:
         ToubaFailure: FileUnreadable, JsonInvalid, DocumentInvalid.
     """
-    document = read_document("touba-manifest-v1", read_file(path, DOCUMENT_BYTES, "the manifest"), DOCUMENT_BYTES)
+    data = read_file(path, DOCUMENT_BYTES, "the manifest")
+    document = read_document("touba-manifest-v1", data, DOCUMENT_BYTES, shown(path))
     tools = {}
     for ref, entry in (document.get("tools") or {}).items():
         binding = Binding(ref, entry)
@@ -81,7 +87,8 @@ def read_manifest(path: str) -> Manifest:
             if name.startswith(_OWN_VARIABLES):
                 raise ToubaFailure(
                     "DocumentInvalid",
-                    f"the manifest grants the variable `{name}` to {ref}; such variables are set by the runtime alone",
+                    f"the manifest `{shown(path)}` grants the variable `{name}` to {ref}; such variables are set by the "
+                    "runtime alone",
                     ref=ref,
                 )
         tools[ref] = binding
@@ -115,13 +122,13 @@ class Launcher:
             raise ToubaFailure("HandlerMissing", f"the manifest gives {ref} no command", ref=ref)
         if any("\0" in word for word in words):
             raise ToubaFailure("HandlerMissing", f"a word of the command of {ref} has a NUL character", ref=ref)
-        if words[0] != PYTHON_WORD:
+        if words[0] not in PYTHON_WORDS:
             words[0] = self._program(words[0], ref, "the program")
             return words
         if len(words) < 2 or words[1].startswith("-"):
             raise ToubaFailure(
                 "HandlerMissing",
-                f"the command of {ref} names no script after `{PYTHON_WORD}`",
+                f"the command of {ref} names no script after `{words[0]}`",
                 ref=ref,
                 hint='Write `["python", "handlers/NAME.py"]`; scripts are files of the project.',
             )

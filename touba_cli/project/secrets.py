@@ -47,8 +47,9 @@ class Secrets:
             if found is None:
                 raise ToubaFailure(
                     "SecretMissing",
-                    f"the secret `{handle}` is not set: the variable {place['env']} does not exist",
+                    f"the secret `{handle}` of {ref} is not set: the variable {place['env']} does not exist",
                     ref=ref,
+                    hint=f"Set {place['env']} in the environment.",
                 )
             where = f"the variable {place['env']}"
         elif "file" in place:
@@ -57,6 +58,11 @@ class Secrets:
         else:
             found = place["value"]
             where = "the secrets file"
+        if not found:
+            raise ToubaFailure(
+                "SecretMissing", f"the secret `{handle}` of {ref} is empty: {where} holds nothing", ref=ref,
+                hint=f"Set {place['env']} in the environment." if "env" in place else None,
+            )  # fmt: skip
         if len(found) < SECRET_CHARACTERS:
             raise ToubaFailure(
                 "SecretTooShort",
@@ -89,7 +95,8 @@ def read_secrets(path: str, root: str) -> Secrets:
     Raises:
         ToubaFailure: FileUnreadable, JsonInvalid, DocumentInvalid, SecretExposed.
     """
-    document = read_document("touba-secrets-v1", read_file(path, DOCUMENT_BYTES, "the secrets file"), DOCUMENT_BYTES)
+    data = read_file(path, DOCUMENT_BYTES, "the secrets file")
+    document = read_document("touba-secrets-v1", data, DOCUMENT_BYTES, shown(path))
     handles: dict[str, dict[str, Any]] = document["secrets"]
     if any("value" in place for place in handles.values()):
         _refuse_exposed(path)

@@ -28,8 +28,12 @@ class ProjectSources:
 
     def find(self, module: str) -> list[str]:
         """The existing files that a module name can mean: ``a.b`` → ``a/b.tb``, ``src/a/b.tb``."""
+        return [path for path in self.places(module) if os.path.isfile(os.path.join(self._root, path))]
+
+    def places(self, module: str) -> list[str]:
+        """The paths at which a module is looked for: ``a.b`` → ``a/b.tb``, ``src/a/b.tb``."""
         name = module.replace(".", "/") + ".tb"
-        return [root + name for root in SOURCE_ROOTS if os.path.isfile(os.path.join(self._root, root + name))]
+        return [root + name for root in SOURCE_ROOTS]
 
     def near(self, module: str) -> list[str]:
         """Names of the modules that exist in the folders of this one and at the roots, sorted."""

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 #: kinds of callables that can be an entry
 ENTRY_KINDS = ("strategy", "skill", "function")
 
+#: how many wrong inputs one message names
+_FAULTS_SHOWN = 5
+
 
 class Handler:
     """How a tool is served in one run: everything is resolved and may start."""
@@ -35,6 +38,7 @@ class Handler:
         "memories",
         "ref",
         "secrets",
+        "timeout_from",
         "timeout_ms",
     )
 
@@ -50,7 +54,8 @@ class Handler:
         self.secrets = secrets
         #: memory → what the tool may do with it; programs cannot declare memories yet, so none may be named
         self.memories: dict[str, tuple[str, ...]] = {}
-        self.timeout_ms = binding.timeout(tool.timeout_ms)
+        #: the time that one call may take, and in words where that is set
+        self.timeout_ms, self.timeout_from = binding.timeout(tool.timeout_ms)
         self.max_request_bytes = binding.max_request_bytes
         self.max_response_bytes = binding.max_response_bytes
 
@@ -83,7 +88,7 @@ def choose_entry(program: Program, entry_ref: str | None) -> str:
     raise ToubaFailure(
         "UsageError",
         f"the program has several entries and none is named: {_listed(strategies or entries)}",
-        hint=f"Name one: --entry-ref={(strategies or entries)[0]}",
+        hint=f"Name one: `entry_ref` in Python, --entry-ref={(strategies or entries)[0]} at a terminal.",
     )
 
 
@@ -130,7 +135,7 @@ def decode_inputs(
         strict: take Optional inputs in their tagged form only.
 
     Raises:
-        ToubaFailure: InputInvalid with the path; the message never holds the value.
+        ToubaFailure: InputInvalid with the path of each fault; the message never holds a value.
     """
     names = [name for name, _ in entry.takes]
     for name in inputs:
@@ -144,18 +149,33 @@ def decode_inputs(
                 hint=f"Did you mean `{near}`?" if near else None,
             )
     arguments: list[Value] = []
+    #: name of an input that is missing (else empty), and what is wrong
+    faults: list[tuple[str, str]] = []
     for name, form in entry.takes:
         if name not in inputs:
             if strict or not _is_optional(table, form):
-                raise ToubaFailure("InputInvalid", f"the input `{name}` of {entry.ref} is missing", ref=entry.ref)
+                faults.append((name, f"the input `{name}` of {entry.ref} is missing"))
+                continue
             wire = None
         else:
             wire = inputs[name]
         try:
             arguments.append(table.decode(form, wire, name, meter, edge=not strict))
-        except ValueInvalid as fault:
-            raise ToubaFailure("InputInvalid", f"{fault.path}: {fault.message}", ref=entry.ref) from None
+        except ValueInvalid as invalid:
+            faults += [("", f"{path}: {message}") for path, message in invalid.all()]
+    if faults:
+        raise _inputs_refused(entry, faults)
     return arguments
+
+
+def _inputs_refused(entry: Callable, faults: list[tuple[str, str]]) -> ToubaFailure:
+    """The refusal of inputs: the first few faults, and how many there are. Missing inputs come with their name."""
+    shown = "; ".join(message for _, message in faults[:_FAULTS_SHOWN])
+    if len(faults) > _FAULTS_SHOWN:
+        shown += f"; and {len(faults) - _FAULTS_SHOWN} more"
+    missing = ", ".join(f"`{name}`" for name, _ in faults if name)
+    hint = f"Add {missing} to the inputs." if missing else None
+    return ToubaFailure("InputInvalid", shown, ref=entry.ref, hint=hint)
 
 
 def _is_optional(table: TypeTable, form: Any) -> bool:
@@ -230,13 +250,18 @@ def bind_tools(
         for handle in tool.secrets:
             bound = binding.secrets.get(handle)
             if bound is None:
-                raise ToubaFailure("SecretMissing", f"the manifest binds no secret to `{handle}` of {ref}", ref=ref)
+                near = nearest(handle, list(binding.secrets))
+                also = f"; it binds one to `{near}`: did you mean `{handle}`?" if near else ""
+                raise ToubaFailure(
+                    "SecretMissing", f"the manifest binds no secret to `{handle}` of {ref}{also}", ref=ref,
+                    hint=f'Add it to `secrets` of the tool: {{"{handle}": "HANDLE OF THE SECRETS FILE"}}.',
+                )  # fmt: skip
             if secrets is None:
                 secrets = open_secrets()
             if secrets is None:
                 raise ToubaFailure(
                     "SecretMissing", f"{ref} holds the secret `{handle}`, and no secrets file is given", ref=ref,
-                    hint="Name it with --secrets.",
+                    hint="Name it: `secrets` in Python, --secrets=FILE at a terminal.",
                 )  # fmt: skip
             values[handle] = secrets.resolve(bound, ref)
         argv = launcher.command(binding)
@@ -250,7 +275,7 @@ def _binding(ref: str, manifest: Manifest | None) -> Binding:
             "ToolUnbound",
             f"the program calls {ref}, and no manifest is given",
             ref=ref,
-            hint="Name it with --manifest.",
+            hint="Name it: `manifest` in Python, --manifest=FILE at a terminal.",
         )
     binding = manifest.tools.get(ref)
     if binding is None:
@@ -272,8 +297,10 @@ def _binding(ref: str, manifest: Manifest | None) -> Binding:
 
 def _warn_of_strangers(program: Program, manifest: Manifest, warnings: list[dict[str, str]]) -> None:
     known = [ref for ref, each in program.callables.items() if each.kind == "tool"]
-    for ref in manifest.tools:
-        if ref not in known:
+    for ref, binding in manifest.tools.items():
+        if ref in known:
+            warnings += _unused(program.callables[ref], binding)
+        else:
             near = nearest(ref, known)
             also = f"; did you mean `{near}`?" if near else ""
             warnings.append(
@@ -282,3 +309,19 @@ def _warn_of_strangers(program: Program, manifest: Manifest, warnings: list[dict
                     "message": f"the manifest binds `{_short(ref)}`, which the program does not have{also}",
                 }
             )
+
+
+def _unused(tool: Callable, binding: Binding) -> list[dict[str, str]]:
+    """Warnings for what a manifest gives to a tool that does not ask for it: it is not handed on."""
+    found = []
+    for handle in binding.secrets:
+        if handle not in tool.secrets:
+            near = nearest(handle, [each for each in tool.secrets if each not in binding.secrets])
+            also = f"; did you mean `{near}`?" if near else ""
+            text = f"the manifest binds a secret to `{_short(handle)}` of {tool.ref}, which does not declare it{also}"
+            found.append({"code": "SecretUnused", "message": text})
+    for grant in sorted(binding.grants):
+        if grant not in tool.requires:
+            text = f"the manifest grants `{grant}` to {tool.ref}, which does not require it"
+            found.append({"code": "GrantUnused", "message": text})
+    return found

@@ -11,7 +11,7 @@ import errno
 import os
 import select
 
-from ..codec import ExactNumber, encode, key_digest
+from ..codec import ExactNumber, JsonInvalid, decode, encode, key_digest
 from ..documents import read_document
 from ..errors import ToubaFailure
 from ..limits import ERROR_MESSAGE_CHARACTERS, HANDLER_GRACE_MS, LINGER_MS
@@ -114,7 +114,7 @@ class HandlerCall:
         self._stop_at = now + timeout_ms / 1000
         self._linger_at: float | None = None
         self._kill_at: float | None = None
-        self._relay = Relay(list(handler.secrets.values()), forward)
+        self._relay = Relay(list(handler.secrets.values()), forward, handler.ref.removeprefix("tool:"))
 
     # --- what the poll loop needs -------------------------------------------------------------------------------------
 
@@ -173,7 +173,8 @@ class HandlerCall:
             if now >= self._kill_at:
                 self._finish()
         elif now >= self._stop_at:
-            self.stop(now, "ToolTimeout", f"the handler of {self.need.ref} took longer than it may")
+            allowed = f"{self._handler.timeout_ms} ms, {self._handler.timeout_from}"
+            self.stop(now, "ToolTimeout", f"the handler of {self.need.ref} took longer than it may: {allowed}")
 
     def stop(self, now: float, code: str, message: str, *, at_once: bool = False) -> None:
         """Ask the handler to end; it is killed when the grace is over. The first reason counts."""
@@ -268,7 +269,10 @@ class HandlerCall:
         data = b"".join(self._response)
         if not data.strip():
             end = self._child.describe_end()
-            return self._unstated("ToolExited", f"the handler of {ref} ended without an answer ({end})")
+            message = f"the handler of {ref} ended without an answer ({end})"
+            if self._child.status == 0:
+                message += "; a script serves its tool when it calls `define_tool(..., run=...)` as it is run"
+            return self._unstated("ToolExited", message)
         document = self._complete
         if document is None:
             try:
@@ -341,12 +345,46 @@ def _holds(document: Any, secrets: list[str]) -> bool:
     return False
 
 
+#: how a line of `touba-progress-v1` begins
+_PROGRESS = b'{"protocol":"touba-progress-v1"'
+
+
+def _progress_text(line: bytes) -> bytes:
+    """What a line of `context.log` or `context.progress` says, as text; any other line as it is."""
+    try:
+        said = decode(line)
+    except JsonInvalid:
+        return line
+    if not isinstance(said, dict) or not isinstance(said.get("message"), str):
+        return line
+    done, total = (_figure(said.get(name)) for name in ("done", "total"))
+    far = f" ({done} of {total})" if done and total else f" ({done})" if done else ""
+    kind = said.get("level") if said.get("kind") == "log" else "progress"
+    return f"{kind}: {said['message']}{far}\n".encode()
+
+
+def _figure(value: Any) -> str:
+    return value.text if isinstance(value, ExactNumber) else str(value) if isinstance(value, int) else ""
+
+
 class Relay:
-    """Forwards a handler's standard error line by line, with its secrets (and their lines) replaced."""
+    """Forwards a handler's standard error line by line, with its secrets (and their lines) replaced.
 
-    __slots__ = ("_forward", "_held", "_secrets")
+    Each line gets the tool's name in front, because several handlers share one standard error. A line that
+    `context.log` or `context.progress` wrote is forwarded as the text that it holds.
 
-    def __init__(self, secrets: list[str], forward: Callable[[bytes], None]):
+    Parameters:
+        secrets: what is withheld.
+        forward: takes the lines.
+        name: the tool's name in front of each line.
+    """
+
+    __slots__ = ("_forward", "_held", "_inside", "_mark", "_secrets")
+
+    def __init__(self, secrets: list[str], forward: Callable[[bytes], None], name: str):
+        self._mark = f"[{name}] ".encode()
+        #: whether the last line that was forwarded goes on
+        self._inside = False
         parts = {part.strip() for secret in secrets for part in (secret, *secret.splitlines())}
         self._secrets = sorted((part.encode("utf-8") for part in parts if len(part) >= 8), key=len, reverse=True)
         self._forward = forward
@@ -361,7 +399,7 @@ class Relay:
             end = len(held) - (len(self._secrets[0]) if self._secrets else 0)
         self._held = held[end:]
         if end > 0:
-            self._forward(held[:end])
+            self._send(held[:end])
 
     def note(self, text: str) -> None:
         """Forward a line of the runtime's own."""
@@ -369,9 +407,21 @@ class Relay:
 
     def close(self) -> None:
         """Forward what has no line end."""
-        if self._held:
-            self._forward(self._held + b"\n")
+        if self._held or self._inside:
+            self._send(self._held + b"\n")
             self._held = b""
+
+    def _send(self, data: bytes) -> None:
+        whole, _, rest = data.rpartition(b"\n")
+        lines = [each + b"\n" for each in whole.split(b"\n")] if len(rest) < len(data) else []
+        sent = b""
+        for line in [*lines, rest] if rest else lines:
+            if self._inside:
+                sent += line
+            else:
+                sent += self._mark + (_progress_text(line) if line.startswith(_PROGRESS) else line)
+            self._inside = not line.endswith(b"\n")
+        self._forward(sent)
 
     def _withhold(self, data: bytes) -> bytes:
         for secret in self._secrets:

@@ -14,7 +14,7 @@ from ..limits import SLICE_STEPS
 from ..project.files import cause
 from .calls import HandlerCall, build_request
 from .events import TraceLog
-from .interrupts import READABLE
+from .interrupts import READABLE, Cancelled
 from .machine import Settled
 from .orphans import adopt_orphans, end_orphans
 from .spawn import Spawner
@@ -63,10 +63,6 @@ def _now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-class _Cancelled(BaseException):
-    """Leaves the machine in the middle of a function."""
-
-
 class Identity:
     """What names a run: its id, the digest of its program and the reference of its entry."""
 
@@ -88,10 +84,11 @@ class Driver:
         interrupts: what may end the run from outside.
         host: what is told meanwhile.
         deadline: monotonic seconds at which the run fails, or None.
+        deadline_ms: what was set, for the message.
     """
 
     __slots__ = (
-        "_calls", "_deadline", "_handlers", "_host", "_identity", "_interrupts", "_machine", "_messages", "_spawner",
+        "_calls", "_deadline", "_deadline_ms", "_handlers", "_host", "_identity", "_interrupts", "_machine", "_messages", "_spawner",
         "_trace", "_warnings",
     )  # fmt: skip
 
@@ -103,6 +100,7 @@ class Driver:
         interrupts: Interrupts,
         host: Host,
         deadline: float | None = None,
+        deadline_ms: int | None = None,
     ):
         self._machine = machine
         self._handlers = handlers
@@ -111,6 +109,7 @@ class Driver:
         self._interrupts = interrupts
         self._host = host
         self._deadline = deadline
+        self._deadline_ms = deadline_ms
         self._calls: list[HandlerCall] = []
         self._messages: list[Message] = []
         self._warnings: list[dict[str, str]] = []
@@ -148,7 +147,7 @@ class Driver:
                     return outcome
                 if self._calls:
                     self._wait()
-        except _Cancelled:
+        except Cancelled:
             self._stop_calls("the run was cancelled")
             ended = self._take(machine.cancel())
         except ToubaFailure as failure:  # the deadline
@@ -161,9 +160,10 @@ class Driver:
     def _look(self) -> None:
         """Between slices: has somebody asked for the end, has the deadline passed?"""
         if self._interrupts.look():
-            raise _Cancelled
+            raise Cancelled
         if self._deadline is not None and time.monotonic() >= self._deadline:
-            raise ToubaFailure("DeadlineExceeded", "the run took longer than its deadline")
+            allowed = "" if self._deadline_ms is None else f" of {self._deadline_ms} ms (`deadline_ms` of `run_limits`)"
+            raise ToubaFailure("DeadlineExceeded", f"the run took longer than its deadline{allowed}")
 
     def _take(self, progress: Progress) -> Outcome | None:
         """Keep and tell what is new, and start the handlers that are needed."""

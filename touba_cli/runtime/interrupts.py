@@ -1,4 +1,14 @@
-"""What ends a run from outside. Loaded before everything else of a run, so that a signal is never too early."""
+"""What ends a run from outside. Loaded before everything else of a run, so that a signal is never too early.
+
+The end is asked for by SIGTERM, by SIGINT, and by the end of the life line. How that is noticed depends on what the
+main thread does:
+
+* while it reads the request and while it drives the machine it polls, and `look` tells;
+* while it compiles and admits a program it is busy with nothing but Python: between `raise_at_end` and `attend` a
+  request raises `Cancelled` in the middle of that, and a timer looks at the life line;
+* while it writes the result document it may be stuck in a pipe that nobody reads: after `leave_when_stuck` the timer
+  ends the process when the end was asked for and nothing moves.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +17,41 @@ import select
 
 from . import signals
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Literal
+
 READABLE = select.POLLIN | select.POLLHUP | select.POLLERR
+
+#: seconds between two looks of the timer, and looks without progress after which a stuck process leaves
+_TICK = 0.25
+_STUCK = 6
+#: the exit code of a run that was cancelled
+_CANCELLED = 130
+
+#: signals that the runtime needs to get, whatever the one who started it had blocked
+_NEEDED = (signals.SIGTERM, signals.SIGINT, signals.SIGALRM, signals.SIGCHLD)
+
+
+class Cancelled(BaseException):
+    """The end was asked for. No `Exception`, so that nothing on the way takes it for a fault of its own."""
+
+
+def unblock() -> None:
+    """Take the signals that an engine blocks while it starts this process; those that wait come now."""
+    signals.pthread_sigmask(signals.SIG_UNBLOCK, _NEEDED)
 
 
 class Interrupts:
     """What asks a run to end: signals, and the end of the life line once there is one."""
 
-    __slots__ = ("_life_line", "_wake_read", "_wake_write", "requests")
+    __slots__ = ("_life_line", "_mode", "_stuck", "_wake_read", "_wake_write", "requests")
 
     def __init__(self) -> None:
         self._life_line: int | None = None
         self._wake_read = self._wake_write = -1
+        self._mode: Literal["look", "raise", "leave"] = "look"
+        self._stuck = 0
         #: how often the end was asked for; from the second time on nothing is waited for
         self.requests = 0
 
@@ -34,9 +68,51 @@ class Interrupts:
         signals.set_wakeup_fd(self._wake_write, warn_on_full_buffer=False)
         for number in (signals.SIGTERM, signals.SIGINT):
             signals.signal(number, self._on_signal)
+        # Where an application ignores this one, so would we, and the system would not tell how handlers end.
+        signals.signal(signals.SIGCHLD, signals.SIG_DFL)
+        unblock()
 
     def _on_signal(self, number: int, frame: object) -> None:
         self.requests += 1
+        self._raise()
+
+    def _on_timer(self, number: int, frame: object) -> None:
+        asked = self.look()
+        if self._mode == "leave" and asked:
+            self._stuck += 1
+            if self._stuck > _STUCK:
+                os._exit(_CANCELLED)
+        self._raise()
+
+    def _raise(self) -> None:
+        if self._mode == "raise" and self.requests:
+            self._mode = "look"  # once: what comes now is the way out
+            raise Cancelled
+
+    def raise_at_end(self) -> None:
+        """From here to `attend` a request to end raises `Cancelled` wherever the main thread is just then."""
+        self._mode = "raise"
+        self._set_timer()
+        self.look()
+        self._raise()
+
+    def attend(self) -> None:
+        """Requests to end are to be looked for again, with `look`."""
+        self._mode = "look"
+        signals.setitimer(signals.ITIMER_REAL, 0)
+
+    def leave_when_stuck(self) -> None:
+        """From here on the process ends when the end was asked for and `progress` is not called for a while."""
+        self._mode = "leave"
+        self._set_timer()
+
+    def progress(self) -> None:
+        """Something was written."""
+        self._stuck = 0
+
+    def _set_timer(self) -> None:
+        signals.signal(signals.SIGALRM, self._on_timer)
+        signals.setitimer(signals.ITIMER_REAL, _TICK, _TICK)
 
     def descriptors(self) -> list[int]:
         """What to poll for reading."""

@@ -4,14 +4,50 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from signal import SIGCHLD, SIGINT, SIGKILL, SIGPIPE, SIGTERM, set_wakeup_fd, signal
+    from signal import (
+        ITIMER_REAL,
+        SIG_BLOCK,
+        SIG_DFL,
+        SIG_UNBLOCK,
+        SIGALRM,
+        SIGCHLD,
+        SIGINT,
+        SIGKILL,
+        SIGPIPE,
+        SIGTERM,
+        pthread_sigmask,
+        set_wakeup_fd,
+        setitimer,
+        signal,
+    )
 else:
     try:
-        from _signal import SIGCHLD, SIGINT, SIGKILL, SIGPIPE, SIGTERM, set_wakeup_fd, signal
+        import _signal as _signals
     except ImportError:
-        from signal import SIGCHLD, SIGINT, SIGKILL, SIGPIPE, SIGTERM, set_wakeup_fd, signal
+        import signal as _signals
+    ITIMER_REAL, SIG_BLOCK, SIG_DFL = _signals.ITIMER_REAL, _signals.SIG_BLOCK, _signals.SIG_DFL
+    SIG_UNBLOCK, SIGALRM, SIGCHLD = _signals.SIG_UNBLOCK, _signals.SIGALRM, _signals.SIGCHLD
+    SIGINT, SIGKILL, SIGPIPE, SIGTERM = _signals.SIGINT, _signals.SIGKILL, _signals.SIGPIPE, _signals.SIGTERM
+    pthread_sigmask, set_wakeup_fd = _signals.pthread_sigmask, _signals.set_wakeup_fd
+    setitimer, signal = _signals.setitimer, _signals.signal
 
-__all__ = ["SIGCHLD", "SIGINT", "SIGKILL", "SIGPIPE", "SIGTERM", "name_of", "set_wakeup_fd", "signal"]
+__all__ = [
+    "ITIMER_REAL",
+    "SIGALRM",
+    "SIGCHLD",
+    "SIGINT",
+    "SIGKILL",
+    "SIGPIPE",
+    "SIGTERM",
+    "SIG_BLOCK",
+    "SIG_DFL",
+    "SIG_UNBLOCK",
+    "name_of",
+    "pthread_sigmask",
+    "set_wakeup_fd",
+    "setitimer",
+    "signal",
+]
 
 
 def name_of(number: int) -> str:

@@ -40,10 +40,16 @@ if TYPE_CHECKING:
 class ValueInvalid(Exception):
     """A wire value that is no value of its type. The message names kinds and limits, never the value."""
 
-    def __init__(self, path: str, message: str):
+    def __init__(self, path: str, message: str, others: list[tuple[str, str]] | None = None):
         super().__init__(f"{path}: {message}")
         self.path = path
         self.message = message
+        #: what else is wrong: path and message, in the order in which it was found
+        self.others = others or []
+
+    def all(self) -> list[tuple[str, str]]:
+        """Path and message of everything that was found wrong."""
+        return [(self.path, self.message), *self.others]
 
 
 class TypeTable:
@@ -110,13 +116,14 @@ class TypeTable:
             edge: whether null or a missing field stands for an absent Optional, and a plain value for a present one.
 
         Raises:
-            ValueInvalid: at the first fault, with its path.
+            ValueInvalid: at the first fault, with its path; its ``others`` are those of fields beside it.
         """
         state = Reading(meter, edge)
         try:
             return self.reader(form)(wire, state)
         except Fault as fault:
-            raise ValueInvalid(fault.path(path), fault.message) from None
+            others = [(other.path(path), other.message) for other in fault.others]
+            raise ValueInvalid(fault.path(path), fault.message, others) from None
 
     def reader(self, form: TypeForm) -> Reader:
         """The reader of a type; the parts that `readers.py` is made of ask for each other's here."""

@@ -8,6 +8,9 @@ if TYPE_CHECKING:
 
 WHOLE = "$"
 
+#: the most faults that are kept beside the first of a value
+FAULTS_KEPT = 100
+
 #: the most characters of a name or key that a message shows
 _SHOWN = 60
 
@@ -19,6 +22,19 @@ class Fault(Exception):
         super().__init__(message)
         self.message = message
         self.steps = list(steps)
+        #: what else is wrong beside it
+        self.others: list[Fault] = []
+
+    def below(self, step: str) -> None:
+        """Say that the part, and what else is wrong beside it, lies below a step."""
+        self.steps.append(step)
+        for other in self.others:
+            other.steps.append(step)
+
+    def join(self, other: Fault) -> None:
+        """Take another fault of the same value in; past a few none is kept."""
+        self.others += [other, *other.others][: FAULTS_KEPT - len(self.others)]
+        other.others = []
 
     def path(self, start: str) -> str:
         """The path to the part, from the path of the whole."""

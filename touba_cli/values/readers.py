@@ -266,7 +266,7 @@ def list_reader(element: Reader) -> Reader:
             for item in wire:
                 add(element(item, state))
         except Fault as fault:
-            fault.steps.append(item_step(len(items)))
+            fault.below(item_step(len(items)))
             raise
         state.depth -= 1
         return make_list(state.meter, tuple(items))
@@ -289,7 +289,7 @@ def map_reader(element: Reader) -> Reader:
                 _check_text(name)
                 entries[name] = element(item, state)
             except Fault as fault:
-                fault.steps.append(key_step(name))
+                fault.below(key_step(name))
                 raise
         state.depth -= 1
         return make_map(state.meter, entries)
@@ -321,9 +321,11 @@ def _fields_reader(
     expected = frozenset([wire for _, wire, _, _ in fields] + list(others))
 
     def read(wire: dict[str, Any], state: Reading) -> dict[str, Value]:
+        first: Fault | None = None
         if wire.keys() != expected:
-            _refuse_unknown(owner, wire, expected, [name for _, name, _, _ in fields])
+            first = _find_unknown(owner, wire, expected, [name for _, name, _, _ in fields])
         values: dict[str, Value] = {}
+        depth = state.depth
         for name, wire_name, reader, optional in fields:
             try:
                 if wire_name in wire:
@@ -336,19 +338,34 @@ def _fields_reader(
                 else:
                     raise Fault("the field is missing")
             except Fault as fault:
-                fault.steps.append(field_step(wire_name))
-                raise
+                # The other fields are looked at, too: whoever corrects one fault wants to know of the next.
+                fault.below(field_step(wire_name))
+                state.depth = depth
+                if first is None:
+                    first = fault
+                else:
+                    first.join(fault)
+                if state.left < 0:
+                    break
+        if first is not None:
+            raise first
         return values
 
     return read
 
 
-def _refuse_unknown(owner: str, wire: dict[str, Any], expected: frozenset[str], names: list[str]) -> None:
+def _find_unknown(owner: str, wire: dict[str, Any], expected: frozenset[str], names: list[str]) -> Fault | None:
+    first: Fault | None = None
     for given in wire:
         if given not in expected:
             near = nearest(given, [name for name in names if name not in wire])
             hint = f"; did you mean `{near}`?" if near is not None else ""
-            raise Fault(f"{owner} has no such field{hint}", field_step(given))
+            fault = Fault(f"{owner} has no such field{hint}", field_step(given))
+            if first is None:
+                first = fault
+            else:
+                first.join(fault)
+    return first
 
 
 def choice_reader(ref: str, variants: dict[str, list[FieldReader]]) -> Reader:
@@ -436,7 +453,7 @@ def optional_reader(inner: Reader, only_tagged: bool) -> Reader:
         try:
             return make_present(state.meter, inner(wire["value"], state))
         except Fault as fault:
-            fault.steps.append(field_step("value"))
+            fault.below(field_step("value"))
             raise
 
     return read

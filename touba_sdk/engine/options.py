@@ -112,7 +112,8 @@ def _environment(value: object) -> dict[str, str]:
 
 def _cancel(value: object) -> threading.Event:
     if not isinstance(value, threading.Event):
-        raise ValueError(f"has to be a `threading.Event`, not {type(value).__name__}")
+        kind = type(value)
+        raise ValueError(f"has to be a `threading.Event`, not `{kind.__module__}.{kind.__qualname__}`")
     return value
 
 
@@ -213,7 +214,8 @@ class ProgramOptions(TypedDict, total=False):
     Members:
         air: a file with a compiled program, instead of `source`.
         air_json: a compiled program as text or object, instead of `source`.
-        entry_ref: the strategy, skill or function to run; may be left out where there is one.
+        entry_ref: the strategy, skill or function to run; may be left out where there is one strategy, or one callable
+            of all.
         inputs: the entry's inputs by name.
         strict_inputs: take Optional inputs in their tagged form only.
     """

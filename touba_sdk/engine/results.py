@@ -108,7 +108,10 @@ class Diagnostic(_Frozen):
     related: tuple[Related, ...] = Field(strict=False)
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}:{self.column}: {self.code} {self.title}"
+        text = f"{self.file}:{self.line}:{self.column}: {self.code} {self.title}"
+        for more in (self.label, self.help):
+            text += f" ({more})" if more and more != self.title else ""
+        return text
 
 
 class RunResult(_Frozen, Generic[Value]):

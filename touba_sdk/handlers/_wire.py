@@ -66,6 +66,9 @@ def move_wire() -> Wire:
         os.dup2(null, 0)
         os.close(null)
         os.dup2(2, 1)
+        # What the user's code prints comes out line by line, in its order among the lines of standard error.
+        if hasattr(sys.stdout, "reconfigure"):
+            sys.stdout.reconfigure(line_buffering=True)
         _taken = wire
     return _taken
 

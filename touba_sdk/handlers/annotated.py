@@ -27,6 +27,8 @@ _VARKEYWORDS = 0x08
 class AnnotatedTool(ToolDefinition):
     """A tool whose function has one annotated parameter for each input, and perhaps `context`."""
 
+    inputs_stand_in = "the parameters of the function"
+
     __slots__ = ("_annotations", "_readers", "_wants_context")
 
     def __init__(

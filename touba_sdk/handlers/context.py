@@ -6,7 +6,7 @@ import sys
 from time import monotonic
 
 from . import _json
-from .errors import ToubaHandlerError
+from .errors import ArgumentInvalid, ToubaHandlerError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ class HandlerContext:
     def log(self, message: str, *, level: str = "info") -> None:
         """Write a line for whoever operates the program. ``level`` is debug, info, warning or error."""
         if level not in LEVELS:
-            raise ValueError("level is debug, info, warning or error")
+            raise ArgumentInvalid("level of context.log is debug, info, warning or error")
         self._line({"kind": "log", "level": level, "message": message})
 
     def _line(self, members: dict[str, Any]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from . import _json, _wire
 from .definition import UNSPECIFIED
 from .errors import DefinitionInvalid
-from .handle import MAX_BYTES, create_tool_handler, failure, handle_tool_request, make_handler, too_large
+from .handle import HIGHEST_BYTES, create_tool_handler, failure, handle_tool_request, make_handler, too_large
 
 TYPE_CHECKING = False
 if not TYPE_CHECKING:
@@ -146,8 +146,9 @@ def _decorate(function: Any, tool: AnnotatedTool) -> Any:
 def _serve(make: Callable[[], ToolHandler]) -> NoReturn:
     handler = _answering(make)
     wire = _wire.move_wire()
-    data = _wire.read_request(wire, MAX_BYTES)
-    response = _json.write(too_large(None)) if data is None else handle_tool_request(handler, data)
+    data = _wire.read_request(wire, HIGHEST_BYTES)
+    too_much = too_large(None, HIGHEST_BYTES)
+    response = _json.write(too_much) if data is None else handle_tool_request(handler, data)
     _wire.answer(wire, response)
     raise SystemExit(0)
 

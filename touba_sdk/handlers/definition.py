@@ -40,6 +40,9 @@ UNSPECIFIED = Unspecified()
 class ToolDefinition:
     """One tool as its handler knows it."""
 
+    #: where the names of the inputs are written, for messages
+    inputs_stand_in = "`input_signature`"
+
     __slots__ = ("inputs", "output_type", "request_reader", "required_grants", "required_secrets", "run", "tool_ref")
 
     def __init__(
@@ -75,6 +78,7 @@ class ToolDefinition:
 
     def compile(self) -> None:
         """Prepare what the first call needs. Raises DefinitionInvalid."""
+        _check_parameters(self.run)
         if _is_annotated(self.run) and self.request_reader is None:
             from .annotated import request_reader
 
@@ -101,6 +105,26 @@ def _is_annotated(function: object) -> bool:
         return False  # from Python 3.14 on they are evaluated here, and some exist for type checkers only
 
 
+_VARARGS = 0x04
+
+
+def _check_parameters(run: Any) -> None:
+    """Refuse a function that cannot be called with a request and a context. What is no plain function shows by itself."""
+    function = getattr(run, "__func__", run)
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return
+    takes = code.co_argcount - (1 if hasattr(run, "__self__") else 0)
+    must = takes - len(getattr(function, "__defaults__", None) or ())
+    named = code.co_kwonlyargcount - len(getattr(function, "__kwdefaults__", None) or ())
+    if (takes < 2 and not code.co_flags & _VARARGS) or must > 2 or named > 0:
+        raise DefinitionInvalid(
+            f"run is called with request and context: write `def {_cut(code.co_name)}(request, context)`"
+            if code.co_name.isidentifier()
+            else "run is called with request and context: give it both parameters"
+        )
+
+
 def is_name(text: object) -> bool:
     """Whether this is a name as programs write it: small letters, digits, `_`, beginning with a letter."""
     return isinstance(text, str) and bool(text) and "a" <= text[0] <= "z" and _SMALL.issuperset(text)
@@ -121,7 +145,9 @@ def is_qualified(text: str) -> bool:
 def _check_tool_ref(tool_ref: object) -> str:
     if isinstance(tool_ref, str) and tool_ref.startswith("tool:") and is_qualified(tool_ref[5:]):
         return tool_ref
-    raise DefinitionInvalid("tool_ref is written `tool:module.name/ToolName`, for example `tool:billing/PayInvoice`")
+    raise DefinitionInvalid(
+        f"tool_ref is written `tool:module.name/ToolName`, for example `tool:billing/PayInvoice`, not {_given(tool_ref)}"
+    )
 
 
 def check_type(form: object, what: str) -> None:
@@ -140,7 +166,7 @@ def check_type(form: object, what: str) -> None:
         return
     raise DefinitionInvalid(
         f"{what} is a built-in type such as `Text`, a reference such as `type:billing/Invoice`, or one of them after "
-        "`List of`, `Map of` or `Optional`"
+        f"`List of`, `Map of` or `Optional`, not {_given(form)}"
     )
 
 
@@ -178,6 +204,10 @@ def _check_names(names: Iterable[str], what: str) -> tuple[str, ...]:
         if found.count(name) > 1:
             raise DefinitionInvalid(f"{what} names `{_cut(name)}` twice")
     return found
+
+
+def _given(value: object) -> str:
+    return f"`{_cut(value)}`" if isinstance(value, str) else type(value).__name__
 
 
 def _cut(text: object) -> str:

@@ -31,13 +31,16 @@ class ToubaHandlerError(Exception):
 
     def __init__(self, code: str, message: str, retryable: bool = False, effect: str | None = None):
         if not is_code(code):
-            raise ValueError("the code of a ToubaHandlerError is a PascalCase name of at most 100 letters and digits")
+            raise ArgumentInvalid(
+                "the code of a ToubaHandlerError is a PascalCase name such as `CardDeclined`, of at most 100 ASCII letters "
+                "and digits"
+            )
         if not isinstance(message, str):
-            raise ValueError(f"the message of a ToubaHandlerError is a text, not {type(message).__name__}")
+            raise ArgumentInvalid(f"the message of a ToubaHandlerError is a text, not {type(message).__name__}")
         if not isinstance(retryable, bool):
-            raise ValueError("retryable is True or False")
+            raise ArgumentInvalid("retryable of a ToubaHandlerError is True or False")
         if effect is not None and effect not in EFFECTS:
-            raise ValueError('effect is "none", "done" or "unknown"')
+            raise ArgumentInvalid('effect of a ToubaHandlerError is "none", "done" or "unknown"')
         super().__init__(code, message, retryable, effect)
         self.code = code
         self.message = message
@@ -55,6 +58,11 @@ def is_code(code: object) -> bool:
 
 class InputUnfit(Exception):
     """An input does not fit its annotation: nothing has been called. The message holds no value."""
+
+
+class ArgumentInvalid(ValueError):
+    """A handler told the SDK something that cannot be. The message names the part and is the SDK's own, so that it may
+    be shown to anyone: it never holds a value."""
 
 
 class DefinitionInvalid(ValueError):

@@ -6,10 +6,10 @@ import os
 import sys
 
 from .._encode import EncodeError, encode
-from . import _json
+from . import _json, _wire
 from .context import HandlerContext
 from .definition import UNSPECIFIED, ToolDefinition
-from .errors import MESSAGE_CHARACTERS, InputUnfit, ToubaHandlerError
+from .errors import MESSAGE_CHARACTERS, ArgumentInvalid, InputUnfit, ToubaHandlerError
 from .results import MemoryMetadataInvalid, ToolResult
 
 TYPE_CHECKING = False
@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 REQUEST_PROTOCOL = "touba-tool-request-v1"
 RESPONSE_PROTOCOL = "touba-tool-response-v1"
 
-#: most bytes of a tool request and of a tool response, as in ``touba_cli/limits.py``
+#: most bytes of a tool request and of a tool response where the request does not say, as in ``touba_cli/limits.py``
 MAX_BYTES = 8 * 1024 * 1024
+#: what a manifest may raise that to
+HIGHEST_BYTES = 64 * 1024 * 1024
 
 #: member of a request → types that it may have; the first two must be there
 _REQUEST: dict[str, tuple[type, ...]] = {
@@ -90,26 +92,40 @@ def make_handler(tool: ToolDefinition) -> ToolHandler:
 def handle_tool_request(handler: ToolHandler, data: bytes) -> bytes:
     """Give the bytes of the response to the bytes of a request.
 
-    Adds to the handler of `create_tool_handler` what bytes need: at most 8 MiB in and out, and JSON in UTF-8 without
-    duplicate keys. What is wrong with the request is a response with `ok` false, too.
+    Adds to the handler of `create_tool_handler` what bytes need: as many in and out as `limits` of the request say, at
+    most 8 MiB where it does not, and JSON in UTF-8 without duplicate keys. What is wrong with the request is a response
+    with `ok` false, too.
     """
-    if len(data) > MAX_BYTES:
-        return _json.write(too_large(len(data)))
     try:
+        if len(data) > HIGHEST_BYTES:
+            return _json.write(too_large(len(data), HIGHEST_BYTES))
         request = _json.read(data)
     except _json.JsonInvalid as fault:
+        if len(data) > MAX_BYTES:
+            return _json.write(too_large(len(data), MAX_BYTES))
         return _json.write(failure("JsonInvalid", f"the tool request is not valid JSON: {fault}"))
+    allowed = _limit(request, "max_request_bytes")
+    if len(data) > allowed:
+        return _json.write(too_large(len(data), allowed))
     response = _json.write(handler(request))
-    if len(response) > MAX_BYTES:
-        message = f"the tool response has {len(response)} bytes; {MAX_BYTES} are allowed. Answer less at once."
+    allowed = _limit(request, "max_response_bytes")
+    if len(response) > allowed:
+        message = f"the tool response has {len(response)} bytes; {allowed} are allowed. Answer less at once."
         response = _json.write(failure("ToolResponseTooLarge", message, effect=_effect_after(request)))
     return response
 
 
-def too_large(size: int | None) -> dict[str, Any]:
+def _limit(request: Any, name: str) -> int:
+    """A limit of the call that a request states; the default where it states none."""
+    limits = request.get("limits") if isinstance(request, dict) else None
+    stated = limits.get(name) if isinstance(limits, dict) else None
+    return stated if isinstance(stated, int) and not isinstance(stated, bool) else MAX_BYTES
+
+
+def too_large(size: int | None, allowed: int) -> dict[str, Any]:
     """The response to a request past the limit."""
     said = "more" if size is None else f"{size}"
-    return failure("ToolRequestTooLarge", f"the tool request has {said} bytes; {MAX_BYTES} are allowed")
+    return failure("ToolRequestTooLarge", f"the tool request has {said} bytes; {allowed} are allowed")
 
 
 def failure(code: str, message: str, *, retryable: bool = False, effect: str = "none") -> dict[str, Any]:
@@ -194,7 +210,11 @@ def _admit(tool: ToolDefinition, request: dict[str, Any]) -> Callable[[HandlerCo
     arguments: dict[str, Any] = request["arguments"]
     if tool.inputs is not None and set(arguments) != set(tool.inputs):
         declared = ", ".join(tool.inputs) or "none"
-        raise _Refused("HandlerRefused", f"the call has other inputs than the handler declares ({declared})")
+        takes = ", ".join(sorted(arguments)) or "none"
+        raise _Refused(
+            "HandlerRefused",
+            f"the tool has the inputs {takes}; its handler declares {declared}. Correct {tool.inputs_stand_in}",
+        )
     try:
         return tool.bind(arguments)
     except InputUnfit as unfit:
@@ -230,6 +250,8 @@ def _describe(fault: BaseException) -> str:
     """Class, file and line, and how to see more; never the exception's text, which may hold what it must not."""
     script = os.path.basename(sys.argv[0]) if sys.argv and sys.argv[0] else "handler.py"
     where = _place(fault.__traceback__)
+    if isinstance(fault, ArgumentInvalid):
+        return f"the handler misused the SDK{where}: {fault}"
     return (
         f"the handler raised {type(fault).__name__}{where}; its traceback is on standard error. "
         f"To reproduce: python {script} < request.json"
@@ -253,7 +275,13 @@ def _place(traceback: TracebackType | None) -> str:
 
 
 def _show_traceback(fault: BaseException) -> None:
-    """Write the frames of an exception and of its causes to standard error, without any of their texts."""
+    """Write the frames of an exception and of its causes to standard error: with their texts only where a person runs
+    the script by hand, because they may hold what logs must not."""
+    if not _wire.attached():
+        import traceback as printer
+
+        printer.print_exception(fault)
+        return
     lines: list[str] = []
     seen: set[int] = set()
     link: BaseException | None = fault
@@ -265,6 +293,6 @@ def _show_traceback(fault: BaseException) -> None:
             code = traceback.tb_frame.f_code
             lines.append(f'  File "{code.co_filename}", line {traceback.tb_lineno}, in {code.co_name}')
             traceback = traceback.tb_next
-        lines.append(type(link).__name__)
+        lines.append(f"{type(link).__name__}: {link}" if isinstance(link, ArgumentInvalid) else type(link).__name__)
         link = link.__cause__ or (None if link.__suppress_context__ else link.__context__)
     sys.stderr.write("\n".join(lines) + "\n")

@@ -217,7 +217,10 @@ class RecordingModel(WrappedModel):
 
 
 def _replace_file(path: str, text: str) -> None:
-    folder = os.path.dirname(path) or "."
+    path = os.path.realpath(path)  # a link stays; what it leads to is replaced
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise ValueError("a cassette is a regular file; a device or a folder is not replaced by one")
+    folder = os.path.dirname(path)
     handle, temporary = tempfile.mkstemp(dir=folder, prefix=".cassette-")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:

@@ -92,7 +92,8 @@ class Vendor(Protocol):
 
     ``lacks`` names what the vendor cannot say, of: ``call ids``, ``refusal``, ``reasoning``, ``signatures``,
     ``cached tokens``, ``cache writes``, ``reasoning tokens``, ``retry hints``, ``truncation``, ``timeouts`` (of the
-    adapter), ``stream ends`` (a stream that was cut looks complete). The cases that need it do not apply.
+    adapter), ``stream ends`` (a stream that was cut looks complete), ``event loops`` (a model serves only one),
+    ``unknown items`` (a layer between refuses what it does not know). The cases that need it do not apply.
     """
 
     lacks: Collection[str]
@@ -439,7 +440,7 @@ async def test_two_calls_with_one_id_are_refused(vendor: Vendor, model: Language
     assert not error.retryable
 
 
-@case()
+@case("unknown items")
 async def test_what_is_unknown_does_no_harm(vendor: Vendor, model: LanguageModel, how: How) -> None:
     call = ToolCallPart("call_1", "add", '{"a": 2, "b": 3}')
     vendor.answer(Answer((TextPart("Let me see."), call), FinishReason.TOOL_CALLS, fault="unknown_fields"))
@@ -595,7 +596,7 @@ async def test_leaving_a_stream_ends_the_call(vendor: Vendor, model: LanguageMod
 @case(how="stream")
 async def test_a_cancelled_stream_ends_the_call(vendor: Vendor, model: LanguageModel, how: How) -> None:
     vendor.answer(Answer((TextPart("one two three four five six"),), fault="hang"), Answer())
-    with anyio.move_on_after(0.5) as scope:
+    with anyio.move_on_after(0.2) as scope:
         await collect(model.stream(hello()))
     assert scope.cancelled_caught
     await _no_stream(vendor)
@@ -619,7 +620,7 @@ async def test_many_calls_at_once(vendor: Vendor, model: LanguageModel, how: How
     assert texts == ["one two three"] * 8
 
 
-@case(loops=2)
+@case("event loops", loops=2)
 async def test_a_model_serves_one_event_loop_after_the_other(vendor: Vendor, model: LanguageModel, how: How) -> None:
     vendor.answer(Answer((TextPart("one two three"),)))
     assert (await ask(model, hello(), how)).text == "one two three"

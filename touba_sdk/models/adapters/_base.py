@@ -31,7 +31,16 @@ TIMEOUT = 600.0
 CONNECT_TIMEOUT = 10.0
 
 #: the clients of one event loop
-_CLIENTS: RunVar[WeakKeyDictionary[VendorModel, Any]] = RunVar("touba_model_clients")
+_CLIENTS: RunVar[WeakKeyDictionary[Any, Any]] = RunVar("touba_model_clients")
+
+def loop_clients() -> WeakKeyDictionary[Any, Any]:
+    """Model → its client in the running event loop."""
+    clients = _CLIENTS.get(None)
+    if clients is None:
+        clients = WeakKeyDictionary()
+        _CLIENTS.set(clients)
+    return clients
+
 
 HttpClient = Any | Callable[[], Any]
 
@@ -133,8 +142,7 @@ class VendorModel(ABC):
 
     async def aclose(self) -> None:
         """Close this event loop's client; the next call makes another one."""
-        clients = _CLIENTS.get(None)
-        client = clients.pop(self, None) if clients is not None else None
+        client = loop_clients().pop(self, None)
         if client is not None:
             await self._close(client)
 
@@ -192,10 +200,7 @@ class VendorModel(ABC):
 
     def _client(self) -> Any:
         """The client of the running event loop."""
-        clients = _CLIENTS.get(None)
-        if clients is None:
-            clients = WeakKeyDictionary()
-            _CLIENTS.set(clients)
+        clients = loop_clients()
         if self in clients:
             return clients[self]
         given = self._http_client

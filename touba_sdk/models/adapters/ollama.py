@@ -80,10 +80,7 @@ class OllamaModel(VendorModel):
         return None
 
     def _connect(self, sdk: Any, http_client: Any | None, api_key: str | None) -> Any:
-        import httpx
-
         options: dict[str, Any] = {
-            "timeout": httpx.Timeout(self._timeout, connect=min(self._timeout, CONNECT_TIMEOUT)),
             **({"headers": {"authorization": f"Bearer {api_key}"}} if api_key else {}),
         }
         client = sdk.AsyncClient(host=self._base_url, **{**options, **self._client_options})
@@ -174,14 +171,21 @@ class OllamaModel(VendorModel):
     async def _send(self, client: Any, prepared: Prepared) -> Mapping[str, Any]:
         watched()
         body = {**prepared.body, "stream": False}
-        answer: dict[str, Any] = await client._request(dict, "POST", "/api/chat", json=body, stream=False)
+        answer: dict[str, Any] = await client._request(
+            dict, "POST", "/api/chat", json=body, stream=False, **self._timeouts()
+        )
         return answer
 
     async def _open(self, client: Any, prepared: Prepared) -> Source:
         body = {**prepared.body, "stream": True}
         answers = watched()
-        stream = await client._request(dict, "POST", "/api/chat", json=body, stream=True)
+        stream = await client._request(dict, "POST", "/api/chat", json=body, stream=True, **self._timeouts())
         return Source(stream, dict, partial(close_all, answers))
+
+    def _timeouts(self) -> dict[str, Any]:
+        import httpx
+
+        return {"timeout": httpx.Timeout(self._timeout, connect=min(self._timeout, CONNECT_TIMEOUT))}
 
 
 def write_messages(messages: Sequence[Message], provider: str) -> list[dict[str, Any]]:

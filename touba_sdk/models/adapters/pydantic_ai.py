@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import json
-from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Self
 
 import anyio
 
@@ -52,6 +53,7 @@ from ..streams import (
     ToolCallEnd,
     ToolCallStart,
 )
+from ._base import loop_clients
 from ._failures import retry_after, transport_cause, transport_failure
 from ._shape import Prepared, Shaper, merged, names_of_calls, plain_schema, seal, unseal
 
@@ -78,14 +80,15 @@ class PydanticAIModel:
     """A model of pydantic-ai as a `LanguageModel`.
 
     Parameters:
-        model: an instance of `pydantic_ai.models.Model`, or a name such as ``mistral:mistral-large-latest``.
+        model: an instance of `pydantic_ai.models.Model`, a name such as ``mistral:mistral-large-latest``, or a function
+            that makes one of these. An instance keeps the connections of one event loop; a function is called once for
+            each event loop, and ``async with`` or `aclose` closes the client of what it made.
         capabilities: what the model can do; text, tools and structured answers are assumed.
         ends_with_reason: whether a stream without a finish reason has been cut. None: yes, unless the model runs in
             this process.
 
     The retries of the vendor's SDK are off. `Request.provider_options` under the provider's name, or under
-    ``pydantic_ai``, become pydantic-ai's model settings. Whether the model may be used from several event loops, and on
-    trio, is pydantic-ai's affair and its vendor's.
+    ``pydantic_ai``, become pydantic-ai's model settings.
 
     >>> from pydantic_ai.models.test import TestModel  # doctest: +SKIP
     >>> PydanticAIModel(TestModel()).provider  # doctest: +SKIP
@@ -94,10 +97,14 @@ class PydanticAIModel:
 
     def __init__(self, model: Any, *, capabilities: Capabilities | None = None, ends_with_reason: bool | None = None):
         try:
-            from pydantic_ai.models import infer_model
+            from pydantic_ai.models import Model, infer_model
         except ModuleNotFoundError as error:
             raise ImportError("PydanticAIModel needs a package: pip install 'touba[pydantic-ai]'") from error
+        self._make: Callable[[], Any] | None = None
+        if callable(model) and not isinstance(model, Model):
+            self._make, model = model, model()
         self.inner = infer_model(model)
+        self._spare: Any = self.inner
         self._capabilities = capabilities
         self._ends_with_reason = ends_with_reason
 
@@ -116,6 +123,34 @@ class PydanticAIModel:
         """What the model can do."""
         return self._capabilities or Capabilities(vision=True, tools=True, structured_output=True, reasoning=True)
 
+    def _here(self) -> Any:
+        """The model of the running event loop."""
+        if self._make is None:
+            return self.inner
+        made = loop_clients()
+        if self not in made:
+            from pydantic_ai.models import infer_model
+
+            made[self] = self._spare if self._spare is not None else infer_model(self._make())
+            self._spare = None
+        return made[self]
+
+    async def aclose(self) -> None:
+        """Close the client of this event loop's model, where a function has made it."""
+        model = loop_clients().pop(self, None)
+        close = getattr(getattr(model, "client", None), "close", None)
+        if close is not None:
+            done = close()
+            if inspect.isawaitable(done):
+                await done
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        with anyio.CancelScope(shield=True, deadline=anyio.current_time() + CLOSE_GRACE):
+            await self.aclose()
+
     async def generate(self, request: Request) -> Response:
         """Answer in one piece.
 
@@ -127,7 +162,7 @@ class PydanticAIModel:
 
         try:
             answer = await direct.model_request(
-                self.inner, messages, model_settings=settings, model_request_parameters=parameters
+                self._here(), messages, model_settings=settings, model_request_parameters=parameters
             )
         except Exception as error:
             self._raise(error, None, streaming=False)
@@ -146,7 +181,7 @@ class PydanticAIModel:
 
         shaper, collector = Shaper(prepared, self.provider, self.model_id), Collector()
         manager = direct.model_request_stream(
-            self.inner, messages, model_settings=settings, model_request_parameters=parameters
+            self._here(), messages, model_settings=settings, model_request_parameters=parameters
         )
         opened = False
         try:
@@ -373,7 +408,7 @@ def _answer_parts(message: Message) -> list[Any]:
             elif kind == "before" and parts:
                 for name, each in json.loads(value).items():
                     setattr(parts[-1], name, each)
-            elif part.text or kind == "thinking":
+            elif kind == "thinking":  # thoughts of other models would be sent as text
                 parts.append(theirs.ThinkingPart(content=part.text, **json.loads(value)))
     return parts
 
