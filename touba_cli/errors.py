@@ -87,6 +87,9 @@ CODES: dict[str, Code] = {
         "runtime", "The run made more tool calls than it may.", "Raise `run_limits.max_external_calls`."
     ),
     "ValueTooLarge": Code("runtime", "A value is larger or deeper than it may be.", "Build smaller values."),
+    "MessagesTooLarge": Code(
+        "runtime", "The texts that a run shows have more than 32 MiB together.", "Show less, or shorter texts."
+    ),
     "DeadlineExceeded": Code("runtime", "The run took longer than its deadline.", "Raise `run_limits.deadline_ms`."),
     "ResponseTooLarge": Code(
         "runtime", "The result document is larger than 32 MiB. The run has ended; its effects stand.", "Return less."
@@ -143,11 +146,12 @@ CODES: dict[str, Code] = {
         catchable=True,
     ),
     "ToolHandlerFailed": Code(
-        "runtime", "A handler raised an exception.", "Run its script by hand to see the exception's text.", catchable=True
+        "runtime",
+        "A handler raised an exception.",
+        "Run its script by hand with a request: that shows the exception's text.",
+        catchable=True,
     ),
-    "ToolRefMismatch": Code(
-        "runtime", "A handler serves another tool.", "Correct the manifest or handler."
-    ),
+    "ToolRefMismatch": Code("runtime", "A handler serves another tool.", "Correct the manifest or handler."),
     "SecretLeak": Code(
         "runtime",
         "A handler's answer holds one of its secrets; it was withheld.",

@@ -30,6 +30,9 @@ LIMITS: dict[str, Limit] = {
     "max_external_calls": Limit(1_000, "calls", "tool calls that a run may make", 0, 1_000_000),
     "max_value_bytes": Limit(32 * MIB, "bytes", "size of one value, as `docs/limits.md` counts it", 1 * KIB, 32 * MIB),
     "deadline_ms": Limit(0, "ms", "time that a run may be active; absent means no deadline", 1, 7 * 24 * 3_600_000),
+    "messages_bytes": Limit(
+        32 * MIB, "bytes", "size of all texts that a run shows, each counted as a Text and 64 with the length of its reference"
+    ),
     "value_depth": Limit(100, "levels", "nesting of one value"),
     "slice_steps": Limit(20_000, "steps", "steps between two looks at cancellation, deadline and life line"),
     # Documents.
@@ -50,6 +53,9 @@ LIMITS: dict[str, Limit] = {
     "expression_depth": Limit(100, "levels", "operations inside each other in one expression"),
     "callable_slots": Limit(10_000, "slots", "inputs, names and hidden places of one callable"),
     "interpolation_depth": Limit(4, "texts", "interpolations inside each other"),
+    "pattern_characters": Limit(1_000, "characters", "length of one pattern of `matching`"),
+    "pattern_states": Limit(500, "states", "states of the automaton of one pattern"),
+    "all_pattern_states": Limit(20_000, "states", "states of the automatons of all patterns of a program"),
     "diagnostics_shown": Limit(50, "problems", "problems that are shown of one program"),
     # Tools.
     "handler_timeout_ms": Limit(60_000, "ms", "time that a handler may take", 1, 24 * 3_600_000),
@@ -59,6 +65,9 @@ LIMITS: dict[str, Limit] = {
     "secret_characters": Limit(8, "characters", "least length of a secret"),
     "error_message_characters": Limit(2_000, "characters", "longest message that a handler's error keeps"),
     "pure_function_pairs": Limit(10_000, "pairs", "pairs of events about functions that a trace holds"),
+    "trace_events": Limit(
+        40_000, "events", "events about calls of skills and strategies, messages and caught failures that a trace holds"
+    ),
     # Stopping.
     "handler_grace_ms": Limit(1_000, "ms", "time between asking a handler to end and killing it"),
     "runtime_cancel_ms": Limit(2_000, "ms", "time that a cancelled runtime gets before its group is terminated"),
@@ -72,6 +81,7 @@ MAX_STEPS = LIMITS["max_steps"].default
 MAX_DEPTH = LIMITS["max_depth"].default
 MAX_EXTERNAL_CALLS = LIMITS["max_external_calls"].default
 MAX_VALUE_BYTES = LIMITS["max_value_bytes"].default
+MESSAGES_BYTES = LIMITS["messages_bytes"].default
 VALUE_DEPTH = LIMITS["value_depth"].default
 SLICE_STEPS = LIMITS["slice_steps"].default
 REQUEST_BYTES = LIMITS["request_bytes"].default
@@ -87,6 +97,9 @@ BRACKET_DEPTH = LIMITS["bracket_depth"].default
 BLOCK_DEPTH = LIMITS["block_depth"].default
 EXPRESSION_DEPTH = LIMITS["expression_depth"].default
 INTERPOLATION_DEPTH = LIMITS["interpolation_depth"].default
+PATTERN_CHARACTERS = LIMITS["pattern_characters"].default
+PATTERN_STATES = LIMITS["pattern_states"].default
+ALL_PATTERN_STATES = LIMITS["all_pattern_states"].default
 DIAGNOSTICS_SHOWN = LIMITS["diagnostics_shown"].default
 HANDLER_TIMEOUT_MS = LIMITS["handler_timeout_ms"].default
 TOOL_REQUEST_BYTES = LIMITS["tool_request_bytes"].default
@@ -95,6 +108,7 @@ STDERR_TAIL_BYTES = LIMITS["stderr_tail_bytes"].default
 SECRET_CHARACTERS = LIMITS["secret_characters"].default
 ERROR_MESSAGE_CHARACTERS = LIMITS["error_message_characters"].default
 PURE_FUNCTION_PAIRS = LIMITS["pure_function_pairs"].default
+TRACE_EVENTS = LIMITS["trace_events"].default
 HANDLER_GRACE_MS = LIMITS["handler_grace_ms"].default
 RUNTIME_CANCEL_MS = LIMITS["runtime_cancel_ms"].default
 RUNTIME_TERMINATE_MS = LIMITS["runtime_terminate_ms"].default

@@ -52,7 +52,11 @@ _ROWS = (
         "air_json", "json", "run", False, "a compiled program as text or object, instead of `source`", "request sdk"
     ),
     Option(
-        "entry_ref", "ref", "run", True, "the strategy, skill or function to run; may be left out where there is one strategy, or one callable of all"
+        "entry_ref",
+        "ref",
+        "run",
+        True,
+        "the strategy, skill or function to run; may be left out where there is one strategy, or one callable of all",
     ),
     Option("inputs", "json", "run", False, "an object with the entry's inputs by name"),
     Option("strict_inputs", "switch", "run", True, "take Optional inputs in their tagged form only"),

@@ -227,7 +227,7 @@ def test_a_handler_of_the_sdk_serves_a_program(project: Project) -> None:
     done = project.touba(*words, "--json")
     assert done.document["result"] == "3.30"
     assert [message["text"] for message in done.document["messages"]] == ["2 lines"]
-    assert done.stderr == "this goes to standard error\n"
+    assert done.stderr == "[app/Total] this goes to standard error\n"
     project.write("inputs.json", {"lines": []})
     refused = project.touba(*words, "--json")
     refused.refused("RequirementFailed", 5)

@@ -269,11 +269,11 @@ def test_the_interpreter_of_handlers_is_that_of_manifest_request_or_runtime(proj
     options = {"air": "app.air.json", "manifest": "manifest.json", "inputs": {"value": 1}}
     project.write("app.air.json", calling())
     sent = request({**options, "python_executable": str(wrapper)})
-    assert project.touba("run", "--json", "--request=-", stdin=sent).stderr == "wrapped\n"
+    assert project.touba("run", "--json", "--request=-", stdin=sent).stderr == "[app/Tool] wrapped\n"
     assert project.touba("run", "--json", "--request=-", stdin=request(options)).stderr == ""
     manifest = json.loads((project.folder / "manifest.json").read_text())
     project.write("manifest.json", {**manifest, "python": "bin/py"})
-    assert project.touba("run", "--json", "--request=-", stdin=request(options)).stderr == "wrapped\n"
+    assert project.touba("run", "--json", "--request=-", stdin=request(options)).stderr == "[app/Tool] wrapped\n"
 
 
 # --- requests ---------------------------------------------------------------------------------------------------------

@@ -5,11 +5,13 @@ from __future__ import annotations
 import importlib.util
 import os
 import py_compile
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from touba_sdk.engine.core import cache_folder
 from touba_sdk.engine.locate import PYTHON_FLAGS, World, bytecode_folder, find_runtime
 from touba_sdk.errors import LaunchError, ToubaEngineError, UsageError
 
@@ -53,9 +55,17 @@ def test_the_bundled_runtime_starts_with_the_base_interpreter() -> None:
 
 
 def test_the_folder_for_compiled_modules_stands_before_the_start_file() -> None:
-    assert find(world(), bytecode_folder=lambda start: f"/cache{start}")[0] == (
+    asked: list[bool] = []
+
+    def folder(start: str, own_python: bool) -> str:
+        asked.append(own_python)
+        return f"/cache{start}"
+
+    assert find(world(), bytecode_folder=folder)[0] == (
         PYTHON, "-I", "-S", "-X", "utf8", "-X", f"pycache_prefix=/cache{START}", START,
     )  # fmt: skip
+    find(world("/opt/other"), bytecode_folder=folder, python_executable="/opt/other")
+    assert asked == [True, False]
 
 
 def test_the_order_of_runtimes() -> None:
@@ -74,6 +84,13 @@ def test_a_named_runtime_that_is_missing_is_never_replaced() -> None:
     assert error.message == "cli_path names `/opt/touba`: the folder is there, but has no file `touba`."
     error = refused(world("/opt/touba", locked=("/opt/touba",)), cli_path="/opt/touba")
     assert error.message == "cli_path names `/opt/touba`: it may not be executed."
+
+
+def test_the_cache_folder_is_named_or_the_users() -> None:
+    assert cache_folder(world(environ={"TOUBA_CACHE_DIR": "/var/cache/touba"})) == "/var/cache/touba"
+    assert os.path.basename(cache_folder(world())) == "touba"
+    with pytest.raises(UsageError, match="TOUBA_CACHE_DIR"):
+        cache_folder(world(environ={"TOUBA_CACHE_DIR": "cache"}))
 
 
 def test_variables_hold_absolute_paths() -> None:
@@ -169,6 +186,33 @@ class TestBytecode:
         assert bytecode_folder(start, lambda: cache(tmp_path)) is None
         (package / "codec.py").write_text("x = 12\n")
         assert bytecode_folder(start, lambda: cache(tmp_path)) is not None
+
+    def test_what_another_interpreter_has_compiled_is_not_known(
+        self, package: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        py_compile.compile(str(package / "codec.py"))
+        monkeypatch.setattr(os, "access", lambda path, mode: False)
+        start = str(package / "__start__.py")
+        assert bytecode_folder(start, lambda: cache(tmp_path), own_python=False) is not None
+
+    def test_a_prefix_of_the_application_is_not_that_of_the_isolated_runtime(
+        self, package: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        py_compile.compile(str(package / "codec.py"))
+        monkeypatch.setattr(os, "access", lambda path, mode: False)
+        monkeypatch.setattr(sys, "pycache_prefix", str(tmp_path / "elsewhere"))
+        assert bytecode_folder(str(package / "__start__.py"), lambda: cache(tmp_path)) is None
+
+    @pytest.mark.parametrize(("mode", "used"), [(0o777, False), (0o775, False), (0o1777, True), (0o755, True)])
+    def test_the_folder_around_it_must_be_closed_too(
+        self, package: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: int, used: bool
+    ) -> None:
+        monkeypatch.setattr(os, "access", lambda path, mode: False)
+        around = Path(cache(tmp_path))
+        around.mkdir(parents=True)
+        around.chmod(mode)
+        found = bytecode_folder(str(package / "__start__.py"), lambda: cache(tmp_path))
+        assert found == (str(around / "bytecode") if used else None)
 
     def test_the_folder_is_private(self, package: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(os, "access", lambda path, mode: False)

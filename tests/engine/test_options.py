@@ -24,7 +24,7 @@ from touba_sdk.engine.locate import Runtime
 from touba_sdk.engine.options import RunLimits, check_options, check_program, names, with_program
 from touba_sdk.errors import UsageError
 
-RUNTIME = Runtime(("/py", "/touba_cli/__start__.py"), "/touba_cli/__start__.py", "/venv/bin/python")
+RUNTIME = Runtime(("/py", "/touba_cli/__start__.py"), "/touba_cli/__start__.py", "/venv/bin/python", True)
 
 
 def refused(method: str, **options: Any) -> UsageError:

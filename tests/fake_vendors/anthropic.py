@@ -118,7 +118,11 @@ class FakeAnthropic(FakeVendor):
         yield "start", event("message_start", message=begun)
         yield "ping", event("ping")
         for index, block in enumerate(self._blocks(answer)):
-            empty: dict[str, dict[str, Any]] = {"text": {"text": ""}, "thinking": {"thinking": "", "signature": ""}, "tool_use": {"input": {}}}
+            empty: dict[str, dict[str, Any]] = {
+                "text": {"text": ""},
+                "thinking": {"thinking": "", "signature": ""},
+                "tool_use": {"input": {}},
+            }
             opened = {**block, **empty.get(block["type"], {})}
             yield "block", event("content_block_start", index=index, content_block=opened)
             for kind, delta in self._deltas(block):

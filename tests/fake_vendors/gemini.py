@@ -39,6 +39,9 @@ class FakeGemini(FakeVendor):
     def unreachable(self) -> Any:
         return GeminiModel(self.model_name, api_key="k", base_url="http://127.0.0.1:9", timeout=5.0)
 
+    def read(self, body: Any) -> Any:
+        return _camel(body)
+
     def wants_stream(self, received: Received) -> bool:
         return ":streamGenerateContent" in received.path
 
@@ -127,6 +130,24 @@ class FakeGemini(FakeVendor):
 
     def error_headers(self, answer: Answer) -> dict[str, str]:
         return {}  # the hint is in the body
+
+
+#: members whose content is the user's own
+_OPAQUE = ("args", "response", "parametersJsonSchema", "responseJsonSchema")
+
+
+def _camel(value: Any) -> Any:
+    """The body with names of members as the interface documents them; the service takes both spellings."""
+    if isinstance(value, list):
+        return [_camel(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    named = {}
+    for name, item in value.items():
+        first, *rest = name.split("_")
+        name = first + "".join(part.title() for part in rest)
+        named[name] = item if name in _OPAQUE else _camel(item)
+    return named
 
 
 def _thought(part: dict[str, Any]) -> dict[str, Any]:

@@ -105,6 +105,10 @@ class FakeVendor:
 
     # --- what a vendor says -----------------------------------------------------------------------------------------
 
+    def read(self, body: Any) -> Any:
+        """The body of a request as the vendor reads it."""
+        return body
+
     def refusal(self, received: Received) -> str | None:
         """Why the vendor refuses a request; None when it does not."""
         return None
@@ -214,7 +218,7 @@ class FakeVendor:
                 name, _, value = line.decode("latin-1").partition(":")
                 headers[name.strip().lower()] = value.strip()
             data = await reader.readexactly(int(headers.get("content-length", "0")))
-            received = Received(method, path, headers, json.loads(data) if data else {})
+            received = Received(method, path, headers, self.read(json.loads(data)) if data else {})
             self.requests.append(received)
             if not await self._write(self.reply(received), reader, writer):
                 return

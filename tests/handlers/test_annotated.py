@@ -123,7 +123,7 @@ def test_without_inputs_and_without_result() -> None:
     assert nothing.handle(request({}))["value"] is None
     assert failure(nothing.handle(request({"n": 1})))[:2] == (
         "HandlerRefused",
-        "the call has other inputs than the handler declares (none)",
+        "the tool has the inputs n; its handler declares none. Correct the parameters of the function",
     )
 
 

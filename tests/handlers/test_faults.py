@@ -114,6 +114,10 @@ FAULTS: dict[str, tuple[str, str | None, str]] = {
     "without the SDK: answers and goes on": (
         plain("print(answer('fine'))\nsys.stdout.close()\nos.close(1)\ntime.sleep(60)"), None, "done"),
     "without the SDK: answers, then ends with an exit code": (plain("print(answer('fine'))\nsys.exit(9)"), None, "done"),
+    "without the SDK: gives malformed metadata of memories": (
+        plain("print(answer('fine')[:-1] + ', \"memory_metadata\": [{}]}')"), "ToolResponseInvalid", "unknown"),
+    "without the SDK: gives a secret in an answer of another shape": (
+        plain("print(json.dumps({'ok': True, request['secret_handles']['bank']['value']: 1}))"), "SecretLeak", "unknown"),
     "without the SDK: gives a secret": (
         plain("print(answer(request['secret_handles']['bank']['value']))"), "SecretLeak", "done"),
 }  # fmt: skip

@@ -139,7 +139,7 @@ def test_a_wrong_level_is_refused() -> None:
         (
             request({"other": 1}, grants=["network"], secret_handles={"bank_token": {"value": "x"}}),
             "HandlerRefused",
-            "(value)",
+            "declares value",
         ),
         ([], "DocumentInvalid", "object"),
         (request() | {"protocol": "touba-tool-request-v2"}, "DocumentInvalid", "another protocol"),
@@ -371,3 +371,46 @@ def test_metadata() -> None:
     metadata = touba_sdk_metadata()
     assert metadata["version"] == touba_cli.__version__
     assert "touba-tool-request-v1" in metadata["protocols"]
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        lambda: None,
+        lambda request: request,
+        lambda request, context, more: request,
+        lambda request, context, *, more: request,
+        "text".join,
+    ],
+)
+def test_a_function_that_cannot_be_called_so_is_refused_when_it_is_defined(run: Any) -> None:
+    if not hasattr(run, "__code__"):
+        assert create_tool_handler(tool_ref="tool:app/Do", run=run) is not None  # shows itself when it is called
+        return
+    with pytest.raises(ValueError, match=r"write `def run\(request, context\)`"):
+        create_tool_handler(tool_ref="tool:app/Do", run=run)
+
+
+class _Service:
+    def run(self, request: Any, context: Any) -> Any:
+        return request
+
+
+@pytest.mark.parametrize("run", [_Service().run, lambda *both: both[0], lambda request, context=None, more=1: request])
+def test_a_function_that_takes_request_and_context_in_its_own_way_is_fine(run: Any) -> None:
+    handler = create_tool_handler(tool_ref="tool:app/Do", run=run)
+    document = {"protocol": "touba-tool-request-v1", "tool_ref": "tool:app/Do", "arguments": {"n": 2}}
+    assert handler(document)["value"] == {"n": 2}
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"tool_ref": "app.Do"}, "not `app.Do`"),
+        ({"output_type": "date"}, "not `date`"),
+        ({"input_signature": [{"name": "n", "type_ref": 7}]}, "not int"),
+    ],
+)
+def test_what_is_no_reference_is_named(more: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        create_tool_handler(**{"tool_ref": "tool:app/Do", "run": lambda request, context: None, **more})

@@ -336,3 +336,35 @@ def test_json_without_the_accelerator(repository: Path) -> None:
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(repository)}
     done = subprocess.run([sys.executable, "-c", probe], capture_output=True, env=environment, timeout=20, text=True)
     assert done.stdout == "same\n", done.stderr
+
+
+def test_by_hand_an_exception_is_shown_with_its_text(script: Any, start: Any) -> None:
+    path = script("def run(request, context):\n    raise LookupError('no such article')\n")
+    response, err, _ = call(start(path, attached=False))
+    assert "LookupError: no such article" in err
+    assert "no such article" not in json.dumps(response)
+    response, err, _ = call(start(path, attached=True))
+    assert "no such article" not in err + json.dumps(response)
+
+
+def test_what_is_printed_keeps_its_order_among_the_lines_of_standard_error(script: Any, start: Any) -> None:
+    body = "def run(request, context):\n    print('one')\n    sys.stderr.write('two\\n')\n    print('three')\n    return 1\n"
+    _, err, _ = call(start(script("import sys\n" + body)))
+    assert err == "one\ntwo\nthree\n"
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        ("raise ToubaHandlerError('card declined', 'no')", "a PascalCase name such as `CardDeclined`"),
+        ("raise ToubaHandlerError('Declined', 'no', effect='maybe')", '"none", "done" or "unknown"'),
+        ("context.log('slow', level='loud')", "debug, info, warning or error"),
+    ],
+)
+def test_a_misuse_of_the_sdk_is_told_where_a_runtime_asks(script: Any, start: Any, fault: str, said: str) -> None:
+    path = script(f"from touba_sdk import ToubaHandlerError\ndef run(request, context):\n    {fault}\n")
+    response, err, _ = call(start(path))
+    assert response["error"]["code"] == "ToolHandlerFailed"
+    assert response["error"]["message"].startswith("the handler misused the SDK at handler.py:4: ")
+    assert said in response["error"]["message"]
+    assert said in err

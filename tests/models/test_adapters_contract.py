@@ -13,7 +13,15 @@ from touba_sdk.testing.model_contract import CASES, Case, run_case
 #: The SDKs leave generators of finished streams to the garbage collector, which trio points out and then cleans up.
 pytestmark = pytest.mark.filterwarnings("ignore:Async generator .* was garbage collected:ResourceWarning")
 
-VENDORS: list[Any] = [FakeOpenAI, FakeOpenAIChat, FakeAnthropic, FakeGemini, FakeOllama, BridgedAnthropic, BridgedOpenAI]
+VENDORS: list[Any] = [
+    FakeOpenAI,
+    FakeOpenAIChat,
+    FakeAnthropic,
+    FakeGemini,
+    FakeOllama,
+    BridgedAnthropic,
+    BridgedOpenAI,
+]
 
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])

@@ -57,7 +57,29 @@ def test_an_unknown_handle_is_missing_and_the_nearest_is_named(tmp_path: Path) -
     assert refused.value.code == "SecretMissing"
 
 
-@given(st.text(max_size=7))
+@pytest.mark.parametrize("value", [None, ""])
+def test_a_variable_that_is_not_set_or_empty_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, value: str | None
+) -> None:
+    if value is None:
+        monkeypatch.delenv("AIRLINE_TOKEN", raising=False)
+    else:
+        monkeypatch.setenv("AIRLINE_TOKEN", value)
+    with pytest.raises(ToubaFailure, match="does not exist" if value is None else "is empty") as refused:
+        secrets(tmp_path, TOKEN={"env": "AIRLINE_TOKEN"}).resolve("TOKEN", REF)
+    assert refused.value.code == "SecretMissing"
+    assert refused.value.hint == "Set AIRLINE_TOKEN in the environment."
+
+
+def test_a_wrong_shape_names_the_file_and_shows_the_right_one(tmp_path: Path) -> None:
+    with pytest.raises(ToubaFailure) as refused:
+        secrets(tmp_path, TOKEN="the secret itself")
+    assert refused.value.code == "DocumentInvalid"
+    assert f"{tmp_path}/" in refused.value.message
+    assert """an object such as {"env": …} was expected, not text""" in refused.value.message
+
+
+@given(st.text(min_size=1, max_size=7))
 def test_a_short_secret_is_refused_without_being_shown(secret: str) -> None:
     with pytest.raises(ToubaFailure) as refused:
         Secrets("/", {"H": {"value": secret}}).resolve("H", REF)

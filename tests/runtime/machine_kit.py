@@ -47,7 +47,9 @@ def tool(effect: str = "none", gives: Any = "Int", takes: list[Any] | None = Non
     return {"takes": inputs, "gives": gives, "requires": [], "secrets": [], "effect": effect, **more}
 
 
-def program(callables: dict[str, dict[str, Any]], *, sound: bool = True) -> Program:
+def program(
+    callables: dict[str, dict[str, Any]], *, sound: bool = True, types: dict[str, Any] | None = None
+) -> Program:
     """A program of these callables and `TYPES`; checked by the verifier unless it is meant to be unsound."""
     features = []
     if any(each[0] == "attempt" for one in callables.values() for each in one.get("code", ())):
@@ -59,7 +61,7 @@ def program(callables: dict[str, dict[str, Any]], *, sound: bool = True) -> Prog
         "semantics": 1,
         "requires": features,
         "modules": ["app"],
-        "types": TYPES,
+        "types": TYPES if types is None else types,
         "callables": callables,
         "source_map": {
             "files": ["app.tb"],

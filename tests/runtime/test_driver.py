@@ -88,8 +88,8 @@ def test_a_handler_sees_the_allow_list_and_what_is_granted_by_name(project: Proj
     )
     hidden = {"SHARED": "yes", "HIDDEN": "no", "PYTHONWARNINGS": "ignore", "TZ": "UTC", "LC_ALL": "C"}
     done = project.call(env=hidden)
-    line = next(line for line in done.stderr.splitlines() if line.startswith("ENV "))
-    seen = json.loads(line[4:])
+    line = next(line for line in done.stderr.splitlines() if line.startswith("[app/Tool] ENV "))
+    seen = json.loads(line.removeprefix("[app/Tool] ENV "))
     assert seen["PYTHONPATH"] == str(project.folder)
     assert seen["TOUBA_HANDLER"] == "3"
     assert seen["SHARED"] == "yes"
@@ -124,7 +124,7 @@ def test_a_handler_works_in_the_project_root_whatever_the_callers_folder(project
 def test_standard_error_of_a_handler_is_forwarded(project: Project) -> None:
     project.handler("sys.stderr.write('reading page 1\\nno line end')", answer="ok(1)")
     done = project.call()
-    assert done.stderr == "reading page 1\nno line end\n"
+    assert done.stderr == "[app/Tool] reading page 1\n[app/Tool] no line end\n"
 
 
 def test_a_flood_on_standard_error_harms_nothing(project: Project) -> None:
@@ -133,7 +133,7 @@ def test_a_flood_on_standard_error_harms_nothing(project: Project) -> None:
     )
     done = project.call()
     assert done.document["result"] == 3
-    assert len(done.stderr) == 240 + 5_000_000
+    assert len(done.stderr) == 240 + 5_000_000 + 5_003 * len("[app/Tool] ")
 
 
 def test_a_large_request_and_a_large_answer_pass_each_other(project: Project) -> None:
@@ -365,7 +365,7 @@ def test_a_secret_reaches_the_handler_that_it_is_bound_to_and_nothing_else(proje
     project.handler(body, answer="ok(len(token))", secrets={"bank_token": "BANK"})
     done = project.call("--secrets=secrets.json", program=program, env={"BANK_TOKEN": "s3cret-of-the-bank"})
     assert done.document["result"] == 18
-    assert done.stderr == "token [secret]\n"
+    assert done.stderr == "[app/Tool] token [secret]\n"
     assert b"s3cret" not in done.stdout
 
 

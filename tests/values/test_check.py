@@ -414,3 +414,23 @@ def test_the_nearest_name(name: str, found: str | None) -> None:
 def test_shown_names_are_short_and_plain() -> None:
     assert shown('a"b') == "a'b"
     assert len(shown("x" * 1000)) == 60
+
+
+def test_the_faults_of_all_fields_are_found() -> None:
+    with pytest.raises(ValueInvalid) as refused:
+        read("type:app/Order", {"lines": [{"name": "toolong", "net": "1", "nott": 1}], "rates": 1}, path="order")
+    found = refused.value.all()
+    assert [path for path, _ in found] == [
+        "order.lines[0].nott",
+        "order.lines[0].name",
+        'order.lines[0]["the note"]',
+        "order.rates",
+    ]
+    assert (refused.value.path, refused.value.message) == found[0]
+
+
+def test_faults_beside_one_of_size_are_not_looked_for() -> None:
+    wire = {"lines": [], "rates": {"a": "1" * 30}, "more": 1}
+    with pytest.raises(ValueInvalid) as refused:
+        read("type:app/Order", wire, max_value_bytes=25)
+    assert len(refused.value.all()) == 2

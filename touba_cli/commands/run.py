@@ -34,7 +34,11 @@ def command(words: list[str], interrupts: Interrupts) -> int:
     """Run the command and print its document or text; gives the exit code."""
     as_json = inputs.wants_json(words)
     run = Run(interrupts, as_json)
-    envelope, data = envelopes.write(run.execute(words), run.keep)
+    envelope = run.execute(words)
+    try:
+        envelope, data = envelopes.write(envelope, run.keep)
+    except Exception as fault:  # no memory for it, for example: what happened is said in few words
+        envelope, data = envelopes.unwritten(envelope, inputs.as_failure(fault))
     code: int = envelope["exit_code"]
     interrupts.leave_when_stuck()
     if not as_json:

@@ -50,15 +50,18 @@ class Binding:
         self.max_request_bytes: int = limits.get("max_request_bytes") or TOOL_REQUEST_BYTES
         self.max_response_bytes: int = limits.get("max_response_bytes") or TOOL_RESPONSE_BYTES
 
-    def timeout(self, declared: int | None) -> tuple[int, str]:
-        """Milliseconds that a call may take (the smaller of manifest and program, else the default), and whose they are.
+    def timeout(self, declared: int | None) -> int:
+        """Milliseconds that a call may take: the smaller of manifest and program, else the default."""
+        given = [each for each in (self.timeout_ms, declared) if each is not None]
+        return min(given) if given else HANDLER_TIMEOUT_MS
 
-        Parameters:
-            declared: what the program says under `timeout`, or None.
-        """
-        given = [(self.timeout_ms, "`timeout_ms` in the manifest"), (declared, "`timeout` in the program")]
-        stated = [(each, place) for each, place in given if each is not None]
-        return min(stated) if stated else (HANDLER_TIMEOUT_MS, "the default; the manifest can set `timeout_ms`")
+    def timeout_from(self, declared: int | None) -> str:
+        """Where the time that a call may take is set, in words."""
+        if self.timeout_ms is None and declared is None:
+            return "the default; `limits.timeout_ms` in the manifest sets another"
+        if declared is None or self.timeout(declared) == self.timeout_ms:
+            return "`limits.timeout_ms` in the manifest"
+        return "`timeout` in the program"
 
 
 class Manifest:
@@ -87,8 +90,8 @@ def read_manifest(path: str) -> Manifest:
             if name.startswith(_OWN_VARIABLES):
                 raise ToubaFailure(
                     "DocumentInvalid",
-                    f"the manifest `{shown(path)}` grants the variable `{name}` to {ref}; such variables are set by the "
-                    "runtime alone",
+                    f"the manifest `{shown(path)}` grants the variable `{name}` to {ref}; "
+                    "such variables are set by the runtime alone",
                     ref=ref,
                 )
         tools[ref] = binding

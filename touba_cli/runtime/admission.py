@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..errors import ToubaFailure
 from ..options import nearest
-from ..project.manifest import Launcher
+from ..project.manifest import PYTHON_WORDS, Launcher
 from ..values.check import ValueInvalid
 from .spawn import handler_environment
 
@@ -32,6 +32,7 @@ class Handler:
     __slots__ = (
         "argv",
         "environment",
+        "foreign",
         "grants",
         "max_request_bytes",
         "max_response_bytes",
@@ -47,6 +48,8 @@ class Handler:
     ):
         self.ref = tool.ref
         self.argv = argv
+        #: no Python script: nothing in it watches the life line
+        self.foreign = binding.command[0] not in PYTHON_WORDS
         self.environment = environment
         #: what the tool requires: a handler gets no more, whatever the manifest would allow
         self.grants: frozenset[str] = frozenset(tool.requires)
@@ -54,8 +57,9 @@ class Handler:
         self.secrets = secrets
         #: memory → what the tool may do with it; programs cannot declare memories yet, so none may be named
         self.memories: dict[str, tuple[str, ...]] = {}
-        #: the time that one call may take, and in words where that is set
-        self.timeout_ms, self.timeout_from = binding.timeout(tool.timeout_ms)
+        self.timeout_ms = binding.timeout(tool.timeout_ms)
+        #: where that is set, in words
+        self.timeout_from = binding.timeout_from(tool.timeout_ms)
         self.max_request_bytes = binding.max_request_bytes
         self.max_response_bytes = binding.max_response_bytes
 

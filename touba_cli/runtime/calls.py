@@ -15,6 +15,7 @@ from ..codec import ExactNumber, JsonInvalid, decode, encode, key_digest
 from ..documents import read_document
 from ..errors import ToubaFailure
 from ..limits import ERROR_MESSAGE_CHARACTERS, HANDLER_GRACE_MS, LINGER_MS
+from ..project.files import cause
 from . import signals
 from .machine import Settled
 
@@ -257,8 +258,9 @@ class HandlerCall:
             if child.stderr < 0 or not self._read_errors():
                 break
         self._relay.close()
+        fault = child.start_fault()
         child.release()
-        self.settled = self._outcome()
+        self.settled = self._outcome() if fault is None else not_started(self.need.ref, fault)
         if not collected:
             self._relay.note(f"the handler of {self.need.ref} could not be killed; process {child.pid} remains\n")
 
@@ -278,6 +280,10 @@ class HandlerCall:
             try:
                 document = read_document("touba-tool-response-v1", data, self._handler.max_response_bytes)
             except ToubaFailure as failure:
+                secrets = self._handler.secrets.values()
+                if any(secret.encode() in data or secret in failure.message for secret in secrets):
+                    # The message would show it, where it is the name of a member that should not be there.
+                    return self._unstated("SecretLeak", f"the answer of {ref} holds a secret; it was withheld")
                 if (self._child.status or 0) < 0:
                     end = self._child.describe_end()
                     return self._unstated("ToolExited", f"the handler of {ref} ended within its answer ({end})")
@@ -312,6 +318,11 @@ class HandlerCall:
         return stated if stated is not None else "unknown"
 
 
+def not_started(ref: str, fault: OSError) -> Settled:
+    """The outcome of a call whose handler could not be started: nothing happened."""
+    return Settled.failed("HandlerNotStarted", f"the handler of {ref} could not be started: {cause(fault)}")
+
+
 def _undeclared(statements: list[dict[str, Any]], memories: dict[str, tuple[str, ...]]) -> str | None:
     """The first statement about a memory that is not among those of a tool, in words; None where all are.
 
@@ -321,7 +332,7 @@ def _undeclared(statements: list[dict[str, Any]], memories: dict[str, tuple[str,
     """
     for each in statements:
         if each["operation"] not in memories.get(each["memory_ref"], ()):
-            return f"{each['memory_ref']} (`{each['operation']}`)"
+            return f"{each['memory_ref'][:100]} (`{each['operation']}`)"
     return None
 
 
@@ -376,13 +387,13 @@ class Relay:
     Parameters:
         secrets: what is withheld.
         forward: takes the lines.
-        name: the tool's name in front of each line.
+        name: the tool's name in front of each line; empty for none.
     """
 
     __slots__ = ("_forward", "_held", "_inside", "_mark", "_secrets")
 
-    def __init__(self, secrets: list[str], forward: Callable[[bytes], None], name: str):
-        self._mark = f"[{name}] ".encode()
+    def __init__(self, secrets: list[str], forward: Callable[[bytes], None], name: str = ""):
+        self._mark = f"[{name}] ".encode() if name else b""
         #: whether the last line that was forwarded goes on
         self._inside = False
         parts = {part.strip() for secret in secrets for part in (secret, *secret.splitlines())}
@@ -414,14 +425,14 @@ class Relay:
     def _send(self, data: bytes) -> None:
         whole, _, rest = data.rpartition(b"\n")
         lines = [each + b"\n" for each in whole.split(b"\n")] if len(rest) < len(data) else []
-        sent = b""
+        sent: list[bytes] = []
         for line in [*lines, rest] if rest else lines:
-            if self._inside:
-                sent += line
-            else:
-                sent += self._mark + (_progress_text(line) if line.startswith(_PROGRESS) else line)
+            if not self._inside:
+                sent.append(self._mark)
+                line = _progress_text(line) if line.startswith(_PROGRESS) else line
+            sent.append(line)
             self._inside = not line.endswith(b"\n")
-        self._forward(sent)
+        self._forward(b"".join(sent))
 
     def _withhold(self, data: bytes) -> bytes:
         for secret in self._secrets:

@@ -10,9 +10,8 @@ import select
 import time
 
 from ..errors import ToubaFailure
-from ..limits import SLICE_STEPS
-from ..project.files import cause
-from .calls import HandlerCall, build_request
+from ..limits import SLICE_STEPS, TRACE_EVENTS
+from .calls import HandlerCall, build_request, not_started
 from .events import TraceLog
 from .interrupts import READABLE, Cancelled
 from .machine import Settled
@@ -88,8 +87,8 @@ class Driver:
     """
 
     __slots__ = (
-        "_calls", "_deadline", "_deadline_ms", "_handlers", "_host", "_identity", "_interrupts", "_machine", "_messages", "_spawner",
-        "_trace", "_warnings",
+        "_calls", "_deadline", "_deadline_ms", "_handlers", "_host", "_identity", "_interrupts", "_machine", "_messages",
+        "_spawner", "_trace", "_warnings",
     )  # fmt: skip
 
     def __init__(
@@ -125,6 +124,12 @@ class Driver:
             if self._spawner is not None:
                 self._spawner.close()
                 end_orphans()
+        if self._machine.events_left_out:
+            text = (
+                f"the trace does not tell of {self._machine.events_left_out} more calls, messages and caught failures; "
+                f"it holds {TRACE_EVENTS} events about these"
+            )
+            self._warnings.append({"code": "TraceShortened", "message": text})
         left_out = self._machine.functions_left_out
         if left_out:
             text = (
@@ -199,16 +204,17 @@ class Driver:
             )
             return
         first = self._spawner is None
+        if first and handler.foreign:
+            adopt_orphans()  # a foreign command may leave processes behind sooner than a Python script can
         try:
             if self._spawner is None:
                 self._spawner = Spawner()
-            child = self._spawner.start(handler.argv, handler.environment)
+            child = self._spawner.start(handler.argv, handler.environment, foreign=handler.foreign)
         except OSError as fault:
-            message = f"the handler of {need.ref} could not be started: {cause(fault)}"
-            self._machine.settle(need.occurrence, Settled.failed("HandlerNotStarted", message))
+            self._machine.settle(need.occurrence, not_started(need.ref, fault))
             return
         self._calls.append(HandlerCall(need, handler, child, request, timeout_ms, now, self._host.stderr))
-        if first:
+        if first and not handler.foreign:
             adopt_orphans()
 
     def _wait(self) -> None:

@@ -117,6 +117,14 @@ def ended(run_id: str, program: Program, end: Ended, warnings: list[dict[str, st
     return envelope
 
 
+def unwritten(envelope: dict[str, Any], failure: ToubaFailure) -> tuple[dict[str, Any], bytes]:
+    """The envelope, and its bytes, that stand for one which could not be written."""
+    failure.message += ". The run has ended and its effects stand"
+    shorter = refused(envelope["run_id"], failure)
+    shorter["usage"] = envelope["usage"]
+    return shorter, encode(shorter)
+
+
 def write(envelope: dict[str, Any], keep: Callable[[bytes], bool] | None = None) -> tuple[dict[str, Any], bytes]:
     """The bytes of an envelope, without line end, and the envelope that they say.
 

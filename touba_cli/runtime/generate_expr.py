@@ -48,7 +48,7 @@ _EQUAL_CHARGES = {"Int": 1, "Bool": 0, "Float": 1, "Date": 2, "DateTime": 2, "Du
 _LITERALS = frozenset(("int", "dec", "float", "bool", "text", "date", "datetime", "duration"))
 _ALWAYS_LINES = frozenset(
     (
-        "chain", "collect", "constrain", "open", "otherwise", "payload", "index.list", "with",
+        "chain", "collect", "constrain", "open", "otherwise", "payload", "index.list",
         "add.int", "sub.int", "mul.int", "neg.int", "abs.int", "div.int", "mod.int",
     )
 )  # fmt: skip
@@ -316,11 +316,8 @@ class Expressions:
     def _with(self, node: Node) -> str:
         _, part, changes = node
         record, *texts = self.operands([part, *(change for _, change in changes)])
-        if not is_name(record):
-            # No line came after it, but it is used twice.
-            record = self._source.keep(record)
         pairs = [f"{self._source.constant(name)}: {text}" for (name, _), text in zip(changes, texts, strict=True)]
-        return f"make_record(m, {record}.type, {{**{record}.fields, {', '.join(pairs)}}})"
+        return f"make_changed(m, {record}, {{{', '.join(pairs)}}})"
 
     def _list(self, node: Node) -> str:
         texts = self.operands(node[2])

@@ -12,7 +12,17 @@ from ..air.operations import OPERATIONS
 from ..errors import ToubaFailure
 from ..values.arithmetic import division_by_zero, integer_overflow
 from ..values.functions import FUNCTIONS, concat, sort_by
-from ..values.model import ABSENT, ListValue, make_choice, make_list, make_map, make_present, make_record, size_of
+from ..values.model import (
+    ABSENT,
+    ListValue,
+    make_changed,
+    make_choice,
+    make_list,
+    make_map,
+    make_present,
+    make_record,
+    size_of,
+)
 from ..values.texts import out_of_range
 from .interpreter import TooDeep, unsound
 
@@ -45,6 +55,7 @@ HELPERS: dict[str, Any] = {
     "division_by_zero": division_by_zero,
     "integer_overflow": integer_overflow,
     "length": len,
+    "make_changed": make_changed,
     "make_choice": make_choice,
     "make_list": make_list,
     "make_map": make_map,

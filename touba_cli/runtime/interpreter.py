@@ -24,6 +24,7 @@ from ..limits import JSON_DEPTH, LIMITS
 from ..values.functions import FUNCTIONS, concat, literal, sort_by
 from ..values.model import (
     ABSENT,
+    make_changed,
     make_choice,
     make_list,
     make_map,
@@ -412,10 +413,10 @@ def _payload_names(state: State, ref: str, variant: str) -> list[str]:
 def _with(state: State, node: Node) -> Value:
     _, part, changes = node
     record = EXPRESSIONS[part[0]](state, part)
-    fields = dict(record.fields)
+    changed = {}
     for name, change in changes:
-        fields[name] = EXPRESSIONS[change[0]](state, change)
-    return make_record(state.budget, record.type, fields)
+        changed[name] = EXPRESSIONS[change[0]](state, change)
+    return make_changed(state.budget, record, changed)
 
 
 def _list(state: State, node: Node) -> Value:

@@ -19,9 +19,9 @@ from __future__ import annotations
 
 from ..air.types import PROBLEM
 from ..errors import CODES, ToubaFailure
-from ..limits import MAX_DEPTH, MAX_EXTERNAL_CALLS, MAX_STEPS, MAX_VALUE_BYTES
+from ..limits import MAX_DEPTH, MAX_EXTERNAL_CALLS, MAX_STEPS, MAX_VALUE_BYTES, MESSAGES_BYTES, TRACE_EVENTS
 from ..values.check import ValueInvalid
-from ..values.model import make_record
+from ..values.model import make_record, text_size
 from .budget import Budget
 from .events import Event
 from .execution import GeneratedCode, GeneratingState
@@ -178,6 +178,9 @@ class _OwnFailure(ToubaFailure):
     """A failure under a handler's own code."""
 
 
+#: what a message counts besides its text and its reference
+_MESSAGE_SIZE = 64
+
 #: how a run ended → the event that says so, and the outcome of the calls that were open
 _ENDS = {
     "finished": ("run_completed", "completed"),
@@ -229,6 +232,11 @@ class Machine:
             self._state = GeneratingState(program.callables, table, self._budget, code)
         self._functions = self._state.functions = FunctionTally() if trace_functions else None
         self._external_calls = 0
+        self._messages_size = 0
+        #: events that the trace may still be told of calls, messages and caught failures
+        self._room_for_events = TRACE_EVENTS
+        #: how many calls, messages and caught failures it was not told of
+        self.events_left_out = 0
         self._task = Task("0")
         self._run_span = ""
         self._pending: dict[str, Park] = {}
@@ -345,8 +353,15 @@ class Machine:
 
     def _show(self, task: Task, frame: Frame) -> None:
         _, site, ref, _ = frame.callable.code[frame.pc]
-        self._messages.append(Message(ref, self._state.result))
-        self._tell(task, "message_shown", ref, task.new_span(), frame.span, frame.reach(site), {})
+        text: str = self._state.result
+        self._budget.spend(len(text) >> 4)
+        self._messages_size += text_size(text) + len(ref) + _MESSAGE_SIZE
+        if self._messages_size > MESSAGES_BYTES:
+            raise ToubaFailure("MessagesTooLarge", f"the run would show more than {MESSAGES_BYTES} bytes of messages")
+        self._messages.append(Message(ref, text))
+        occurrence = frame.reach(site)
+        if self._has_room(1):
+            self._tell(task, "message_shown", ref, task.new_span(), frame.span, occurrence, {})
         frame.pc += 1
 
     # Calls
@@ -363,6 +378,9 @@ class Machine:
         self._check_depth(ref)
         self._budget.spend(callee.cost)
         occurrence = frame.reach(site)
+        if not self._has_room(2):
+            task.frames.append(Frame(callee, arguments, frame.span, occurrence, told=False))
+            return
         span = task.new_span()
         self._tell(task, "call_started", ref, span, frame.span, occurrence, {})
         task.frames.append(Frame(callee, arguments, span, occurrence))
@@ -370,7 +388,7 @@ class Machine:
     def _close(self, task: Task, data: dict[str, Any]) -> None:
         """Take the innermost frame away; the entry's has no event of its own."""
         frame = task.frames.pop()
-        if task.frames:
+        if task.frames and frame.told:
             parent = task.frames[-1].span
             self._tell(task, "call_completed", frame.callable.ref, frame.span, parent, frame.occurrence, data)
 
@@ -481,7 +499,8 @@ class Machine:
             self._fail(task, larger)
             return
         frame.pc = handler
-        self._tell(task, "failure_caught", failure.ref, task.new_span(), frame.span, None, {"code": failure.code})
+        if self._has_room(1):
+            self._tell(task, "failure_caught", failure.ref, task.new_span(), frame.span, None, {"code": failure.code})
 
     def _fail(self, task: Task, failure: ToubaFailure) -> None:
         explanation = None
@@ -526,6 +545,15 @@ class Machine:
                 failure.place = (task.frames[-1].callable.ref, task.frames[-1].pc)
             self._end(task, kind, Outcome(kind, failure=failure))
         return self._progress()
+
+    def _has_room(self, events: int) -> bool:
+        """Whether the trace takes so many more events about a call, a message or a caught failure."""
+        if self._room_for_events < events:
+            self._room_for_events = 0  # what comes later is left out too, however small
+            self.events_left_out += 1
+            return False
+        self._room_for_events -= events
+        return True
 
     def _tell(
         self,

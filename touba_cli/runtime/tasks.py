@@ -33,12 +33,20 @@ class Frame:
     While something that it called is open, ``pc`` is the number of the ``call``. ``attempts`` holds for each open
     attempt `[number of its handler, slot of the problem, length of the task's effects]`, ``counts`` the site → how
     often it was reached. The other members follow from the frames below and are kept only to be at hand:
-    ``occurrence`` of its own call (None for the entry) and ``span`` of that call.
+    ``occurrence`` of its own call (None for the entry) and ``span`` of that call. Where the trace does not tell of the
+    call, ``told`` is false, and ``span`` is that of the call around it.
     """
 
-    __slots__ = ("attempts", "callable", "counts", "occurrence", "pc", "slots", "span")
+    __slots__ = ("attempts", "callable", "counts", "occurrence", "pc", "slots", "span", "told")
 
-    def __init__(self, callable_: Callable, arguments: list[Value], span: str = "", occurrence: str | None = None):
+    def __init__(
+        self,
+        callable_: Callable,
+        arguments: list[Value],
+        span: str = "",
+        occurrence: str | None = None,
+        told: bool = True,
+    ):
         self.callable = callable_
         self.pc = 0
         self.slots: list[Value] = arguments + [UNSET] * (len(callable_.slots) - len(arguments))
@@ -46,6 +54,7 @@ class Frame:
         self.counts: dict[int, int] = {}
         self.span = span
         self.occurrence = occurrence
+        self.told = told
 
     def reach(self, site: int) -> str:
         """Count an effect site as reached once more and give its occurrence: `STEP{/STEP}` from the entry inward."""

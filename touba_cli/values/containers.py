@@ -14,6 +14,7 @@ from .model import (
     make_present,
     make_record,
     size_of,
+    text_size,
 )
 from .texts import cut, out_of_range
 
@@ -211,6 +212,9 @@ def items(meter: Meter, a: MapValue) -> ListValue:
 
 def merge(meter: Meter, a: MapValue, b: MapValue) -> MapValue:
     meter.charge(len(a.entries) + len(b.entries))
+    if a.size + b.size - 2 > meter.max_value_bytes:
+        replaced = sum(size_of(a.entries[name]) + text_size(name) + 2 for name in b.entries if name in a.entries)
+        meter.check_size(a.size + b.size - 2 - replaced)
     return make_map(meter, {**a.entries, **b.entries})
 
 

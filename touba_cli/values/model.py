@@ -252,6 +252,26 @@ def make_record(meter: Meter, type_: str, fields: dict[str, Value]) -> RecordVal
     return RecordValue(type_, fields, size, _deeper(depth))
 
 
+def make_changed(meter: Meter, record: RecordValue, changes: dict[str, Value]) -> RecordValue:
+    """A record like another, with some fields changed. Charges 1 for every field of the record, because it is copied."""
+    before = record.fields
+    meter.charge(len(before))
+    size = record.size
+    inner = below = record.depth - 1
+    for name, value in changes.items():
+        old = before[name]
+        size += size_of(value) - size_of(old)
+        if inner and depth_of(old) == inner:
+            below = -1  # the deepest part goes away: all have to be looked at
+    meter.check_size(size)
+    fields = {**before, **changes}
+    if below < 0:
+        depth = max(map(depth_of, fields.values()))
+    else:
+        depth = max(inner, *map(depth_of, changes.values())) if changes else inner
+    return RecordValue(record.type, fields, size, _deeper(depth))
+
+
 def make_choice(meter: Meter, type_: str, variant: str, fields: dict[str, Value]) -> ChoiceValue:
     """A choice; the payload stands in the order of the declaration. Without payload its size is that of its name."""
     if not fields:

@@ -94,17 +94,26 @@ def trim(meter: Meter, a: str) -> str:
 
 
 def upper(meter: Meter, a: str) -> str:
-    return _mapped(meter, a, a.upper)
+    return _mapped(meter, a, str.upper)
 
 
 def lower(meter: Meter, a: str) -> str:
-    return _mapped(meter, a, a.lower)
+    return _mapped(meter, a, str.lower)
 
 
-def _mapped(meter: Meter, a: str, mapping: Callable[[], str]) -> str:
-    """The Text in other letters. Its length is known only then, but is never more than three times the operand's."""
+#: code points of a Text that are mapped at once, only to know how many they become
+_STRETCH = 4096
+
+
+def _mapped(meter: Meter, a: str, mapping: Callable[[str], str]) -> str:
+    """The Text in other letters: up to three for one, so a long one is counted before it is built."""
     meter.charge(len(a) >> 4)
-    result = mapping()
+    if not a.isascii() and 2 + 12 * len(a) > meter.max_value_bytes:
+        # How many letters a letter becomes does not depend on those around it; which ones may.
+        stretches = (mapping(a[start : start + _STRETCH]) for start in range(0, len(a), _STRETCH))
+        # Of what is no ASCII some may become ASCII (the Kelvin sign), where 1 a code point is what it has at least.
+        meter.check_size(2 + sum(len(each) for each in stretches))
+    result = mapping(a)
     meter.check_size(text_size(result))
     return result
 

@@ -360,7 +360,7 @@ class _Printer:
                 continue
             self.losses.append(Loss(path, keyword, effect))
             if effect == DESCRIBED:
-                words.append(f"{keyword} {value}")
+                words.append(keyword if value is True else f"{keyword} {value}")
         if words:
             _described(shape, "Rules: " + ", ".join(words) + ".")
 

@@ -27,7 +27,7 @@ DENIED = "tool call denied"
 
 @dataclass(frozen=True, slots=True)
 class ToolCallInfo:
-    """A call that a gate is asked about. ``turn`` counts from 1, ``batch_index`` from 0 within the calls of the turn."""
+    """A call that a gate is asked about. ``turn`` counts from 1, ``batch_index`` from 0 within the turn's calls."""
 
     call: ToolCall
     turn: int

@@ -348,13 +348,19 @@ class Session:
         with self._lock:
             if self._running:
                 raise RunActiveError
+            waiting = self._waiting()
+            if waiting:
+                raise PendingToolCallsError(waiting)
+            self._running = True
+
+    def _waiting(self) -> tuple[ToolCallPart, ...]:
+        """The calls that somebody has to resolve, here and in the sub-agents that paused."""
+        with self._lock:
             waiting: list[ToolCallPart] = []
             for call in self.pending:
                 child = self._children.get(call.id)
-                waiting.extend((call,) if child is None else child.pending)
-            if waiting:
-                raise PendingToolCallsError(tuple(waiting))
-            self._running = True
+                waiting.extend((call,) if child is None else child._waiting())
+            return tuple(waiting)
 
     def _release(self, result: AgentResult) -> None:
         with self._lock:

@@ -8,13 +8,16 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
-from touba_sdk.models import ContentPart, InvalidMessageError, TextPart, ToolCallPart, ToolDeclaration
+from touba_sdk.models import ContentPart, InvalidMessageError, TextPart, ToolCallPart, ToolDeclaration, Usage
 from touba_sdk.models import _json as exact
 from touba_sdk.models.messages import _CONTENT as CONTENT_PARTS
 
 from .run import RunMetadata
+
+if TYPE_CHECKING:
+    from .session import Session
 
 __all__ = [
     "UNDECODABLE_ARGUMENTS",
@@ -117,8 +120,8 @@ class RunContext:
         deadline: float | None = None,
         *,
         report: Callable[[tuple[ContentPart, ...]], None] | None = None,
-        spent: Callable[[Any], None] | None = None,
-        resumed: Any = None,
+        spent: Callable[[Usage], None] | None = None,
+        resumed: Session | None = None,
     ):
         self.metadata = metadata
         self.call = call

@@ -12,7 +12,7 @@ import anyio.lowlevel
 
 from .child import Child
 from .command import Invocation
-from .core import BUSY_PAUSE, BUSY_TRIES, Core, Job, make_call, start, still_busy
+from .core import BUSY_PAUSE, BUSY_TRIES, Core, Job, close, make_call, start, still_busy
 from .envelope import Ending, conclude_check, conclude_compile, conclude_run
 from .options import CheckOptions, CompileOptions, EngineOptions, RunOptions
 from .process import Call
@@ -117,7 +117,7 @@ class AsyncToubaEngine:
                 raise
             return call.ending()
         finally:
-            child.close()
+            close(child)
 
 
 async def _start(invocation: Invocation) -> Child:

@@ -53,6 +53,7 @@ class Child:
         request: bytes,
         hold_input: bool,
         cap: int,
+        block_signals: bool = False,
     ):
         self.output = bytearray()
         self.errors = bytearray()
@@ -62,18 +63,24 @@ class Child:
         self.status: int | None = None
         self._cap = cap
         self._closed = False
-        self._process = subprocess.Popen(
-            list(argv),
-            cwd=folder,
-            env=dict(env),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            bufsize=0,
-            start_new_session=os.name == "posix",
-            creationflags=_creation_flags(),
-        )
+        blocked = _block_signals() if block_signals else None
         try:
+            self._process = subprocess.Popen(
+                list(argv),
+                cwd=folder,
+                env=dict(env),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                bufsize=0,
+                start_new_session=os.name == "posix",
+                creationflags=_creation_flags(),
+            )
+        except BaseException:
+            _unblock_signals(blocked)
+            raise
+        try:
+            _unblock_signals(blocked)  # what came meanwhile is raised here
             self._attach(request, hold_input)
         except BaseException:
             self.close()
@@ -314,7 +321,7 @@ class SelectorChild(Child):
 class ThreadChild(Child):
     """A thread for each pipe and one for the end of the process. For systems that cannot select on pipes."""
 
-    _started = False
+    _threads: Sequence[threading.Thread] = ()
 
     def _attach(self, request: bytes, hold_input: bool) -> None:
         self._events: queue.SimpleQueue[tuple[str, bytes]] = queue.SimpleQueue()
@@ -332,7 +339,6 @@ class ThreadChild(Child):
         self._threads = [threading.Thread(target=do, args=args, name=name, daemon=True) for name, do, args in work]
         for thread in self._threads:
             thread.start()
-        self._started = True
 
     def _feed(self, request: bytes) -> None:
         stdin = self._process.stdin
@@ -391,16 +397,19 @@ class ThreadChild(Child):
 
     def _close_pipes(self) -> None:
         process = self._process
-        if not self._started:
-            # Not all threads could be started: the pipes of the others end with the process.
-            self._may_end_input.set()
+        pipes = (process.stdin, process.stdout, process.stderr)
+        if not self._threads:
+            for pipe in pipes:
+                if pipe is not None:
+                    pipe.close()
+            return
         self._stopped.set()
         self._may_end_input.set()
         end = time.monotonic() + LINGER_MS / 1000
         for thread in self._threads:
             if thread.is_alive():
                 thread.join(max(0.0, end - time.monotonic()))
-        for pipe, thread in zip((process.stdin, process.stdout, process.stderr), self._threads, strict=False):
+        for pipe, thread in zip(pipes, self._threads, strict=False):
             # A pipe in which a thread still reads belongs to it: something outside the group holds the other end.
             if pipe is not None and not thread.is_alive():
                 pipe.close()
@@ -415,6 +424,7 @@ def spawn(
     request: bytes,
     hold_input: bool,
     cap: int,
+    block_signals: bool = False,
 ) -> Child | None:
     """Start a process; None where its file is just being written (`ETXTBSY`), which passes.
 
@@ -425,6 +435,7 @@ def spawn(
         request: what to write to standard input.
         hold_input: keep standard input open afterwards, until `end_input`.
         cap: the most bytes of standard output that are kept.
+        block_signals: it takes its signals itself as soon as it can; until then none may kill it.
 
     Raises:
         LaunchError: `RuntimeNotStarted`, with the place and the reason.
@@ -432,7 +443,15 @@ def spawn(
     """
     kind = ThreadChild if sys.platform == "win32" else SelectorChild
     try:
-        return kind(argv, folder=folder, env=env, request=request, hold_input=hold_input, cap=cap)
+        return kind(
+            argv,
+            folder=folder,
+            env=env,
+            request=request,
+            hold_input=hold_input,
+            cap=cap,
+            block_signals=block_signals,
+        )
     except OSError as fault:
         if fault.errno == errno.ETXTBSY:
             return None
@@ -474,6 +493,24 @@ def _open_exit_descriptor(pid: int) -> int | None:
 def _status_is_lost() -> bool:
     """Whether the application ignores SIGCHLD: then the system keeps no exit status, and Python reports 0 for all."""
     return os.name == "posix" and signal.getsignal(signal.SIGCHLD) is signal.SIG_IGN
+
+
+def _block_signals() -> set[int] | None:
+    """Block the signals that ask for an end in this thread, and so in what it starts; gives the mask before.
+
+    A process has no handlers of its own in its first milliseconds, and would die of what is meant as a request. No
+    handler of the application is touched: the signals wait for the few moments that starting a process takes.
+    """
+    masking = getattr(signal, "pthread_sigmask", None)
+    if masking is None:
+        return None
+    before: set[int] = masking(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
+    return before
+
+
+def _unblock_signals(before: set[int] | None) -> None:
+    if before is not None:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 _BREAK = getattr(signal, "CTRL_BREAK_EVENT", signal.SIGTERM)

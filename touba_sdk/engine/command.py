@@ -37,6 +37,7 @@ class Invocation:
         folder: the working folder.
         env: the environment.
         deadline_ms: the run's deadline, after which a silent runtime is stopped by force; None without one.
+        bundled: the runtime is our own: it takes the signals that are blocked while it is started.
     """
 
     argv: tuple[str, ...]
@@ -45,6 +46,7 @@ class Invocation:
     folder: str
     env: Mapping[str, str] = field(repr=False)
     deadline_ms: int | None
+    bundled: bool
 
 
 def build(
@@ -94,6 +96,7 @@ def build(
         folder=options["project_root"],
         env=options["env"] if "env" in options else clean_environment(environ),
         deadline_ms=limits.get("deadline_ms"),
+        bundled=runtime.bundled,
     )
 
 

@@ -21,12 +21,14 @@ from ..errors import LaunchError, UsageError
 from . import options as option_rules
 from .child import Child, spawn
 from .command import Invocation, absolute_root, build
-from .locate import World, bytecode_folder, find_runtime
+from .locate import World, bytecode_folder, find_runtime, named_path
 from .process import OUTPUT_CAP, Call
 
 #: a file that is being written cannot be started: how often and after how many seconds it is tried again
 BUSY_TRIES: Final = 20
 BUSY_PAUSE: Final = 0.1
+#: how often closing a child goes on after an interruption
+_CLOSE_TRIES: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +93,7 @@ class Core:
             project_root=options["project_root"],
             cli_path=options.get("cli_path"),
             python_executable=options.get("python_executable"),
-            bytecode_folder=lambda start: bytecode_folder(start, _cache_folder),
+            bytecode_folder=lambda start, own: bytecode_folder(start, lambda: cache_folder(world), own_python=own),
         )
         result_out = _new_path() if command == "run" else None
         invocation = build(
@@ -126,6 +128,7 @@ def start(invocation: Invocation) -> Child | None:
         request=invocation.request,
         hold_input=invocation.attached,
         cap=OUTPUT_CAP,
+        block_signals=invocation.bundled,
     )
 
 
@@ -136,6 +139,19 @@ def still_busy(invocation: Invocation) -> LaunchError:
         f"`{invocation.argv[0]}` could not be started: it is being written.",
         hint=CODES["RuntimeNotStarted"].hint,
     )
+
+
+def close(child: Child) -> None:
+    """Close a child, whatever comes in between: an interrupted user may press Ctrl-C again and again."""
+    interruption: BaseException | None = None
+    for _ in range(_CLOSE_TRIES):
+        try:
+            child.close()
+            break
+        except BaseException as fault:
+            interruption = fault
+    if interruption is not None:
+        raise interruption
 
 
 def make_call(child: Child, job: Job) -> Call:
@@ -150,5 +166,10 @@ def _new_path() -> str:
     return os.path.join(gettempdir(), f"touba-result-{os.urandom(16).hex()}.json")
 
 
-def _cache_folder() -> str:
-    return platformdirs.user_cache_dir("touba", appauthor=False)
+def cache_folder(world: World) -> str:
+    """The folder for what can be made again: TOUBA_CACHE_DIR, else the user's.
+
+    Raises:
+        UsageError: for a variable that holds no absolute path.
+    """
+    return named_path(world, "TOUBA_CACHE_DIR") or platformdirs.user_cache_dir("touba", appauthor=False)

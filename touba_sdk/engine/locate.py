@@ -13,7 +13,7 @@ import stat
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib.util import MAGIC_NUMBER, cache_from_source, find_spec
+from importlib.util import MAGIC_NUMBER, find_spec
 from types import ModuleType
 
 from ..errors import LaunchError, UsageError
@@ -76,11 +76,13 @@ class Runtime:
         command: what stands before `run`, `check` or `compile`.
         start: the start file of the bundled runtime, or the path of the named one: what error messages show.
         python: the interpreter for handlers, or None where the application runs under no Python that can be started.
+        bundled: it is the one that comes with this SDK.
     """
 
     command: tuple[str, ...]
     start: str
     python: str | None
+    bundled: bool
 
 
 def find_runtime(
@@ -89,7 +91,7 @@ def find_runtime(
     project_root: str,
     cli_path: str | None = None,
     python_executable: str | None = None,
-    bytecode_folder: Callable[[str], str | None] = lambda start: None,
+    bytecode_folder: Callable[[str, bool], str | None] = lambda start, own_python: None,
 ) -> Runtime:
     """Find the runtime.
 
@@ -98,7 +100,8 @@ def find_runtime(
         project_root: the absolute folder from which relative options are taken.
         cli_path: the option.
         python_executable: the option.
-        bytecode_folder: gives the folder for compiled modules of a start file, or None for the usual place.
+        bytecode_folder: gives the folder for compiled modules, or None for the usual place; it is told the start file
+            and whether the interpreter is that of this process.
 
     Raises:
         LaunchError: `RuntimeNotFound` or `InterpreterNotFound`, with every place tried.
@@ -109,12 +112,12 @@ def find_runtime(
     if named is not None:
         _refuse_shell_script(world, named, origin)
         _check_program(world, named, origin, "RuntimeNotFound")
-        return Runtime((named,), named, handler_python)
+        return Runtime((named,), named, handler_python, bundled=False)
     start = _bundled(world)
     python = _runtime_python(world, project_root, python_executable)
-    folder = bytecode_folder(start)
+    folder = bytecode_folder(start, python in (world.base_executable, world.executable))
     prefix = ("-X", f"pycache_prefix={folder}") if folder is not None else ()
-    return Runtime((python, *PYTHON_FLAGS, *prefix, start), start, handler_python or python)
+    return Runtime((python, *PYTHON_FLAGS, *prefix, start), start, handler_python or python, bundled=True)
 
 
 def _named(
@@ -123,12 +126,21 @@ def _named(
     """The path that an option or else a variable names, made absolute, and which of the two it was."""
     if option is not None:
         return world.paths.normpath(world.paths.join(project_root, option)), option_name
+    return named_path(world, variable), variable
+
+
+def named_path(world: World, variable: str) -> str | None:
+    """The path that a variable holds; None where it is not set.
+
+    Raises:
+        UsageError: for a relative path, whose meaning would depend on the working folder.
+    """
     text = world.environ.get(variable)
     if not text:
-        return None, variable
+        return None
     if not world.paths.isabs(text):
         raise UsageError("OptionInvalid", f"{variable} has to be an absolute path.", hint=f"Set {variable} anew.")
-    return text, variable
+    return text
 
 
 def _refuse_shell_script(world: World, path: str, origin: str) -> None:
@@ -217,7 +229,7 @@ def _handler_python(world: World, project_root: str, option: str | None) -> str 
     return world.executable if _is_python(world, world.executable) else None
 
 
-def bytecode_folder(start: str, cache_folder: Callable[[], str]) -> str | None:
+def bytecode_folder(start: str, cache_folder: Callable[[], str], *, own_python: bool = True) -> str | None:
     """The folder that Python keeps the runtime's compiled modules in, where the usual place cannot be used.
 
     Compiling the runtime anew costs four times its start. The folder has to be the user's own and closed to others,
@@ -226,13 +238,14 @@ def bytecode_folder(start: str, cache_folder: Callable[[], str]) -> str | None:
     Parameters:
         start: the start file of the runtime.
         cache_folder: gives the user's cache folder of Touba; only called where it is needed.
+        own_python: the runtime is started with the interpreter of this process, so what that one has compiled counts.
     """
     package = os.path.dirname(start)
-    module = os.path.join(package, "codec.py")
-    compiled = cache_from_source(module)
-    if _is_current(module, compiled):
-        return None
     beside = os.path.join(package, "__pycache__")
+    # The runtime is isolated: neither PYTHONPYCACHEPREFIX nor -O of the application changes where it looks.
+    compiled = os.path.join(beside, f"codec.{sys.implementation.cache_tag}.pyc")
+    if own_python and _is_current(os.path.join(package, "codec.py"), compiled):
+        return None
     if os.access(beside if os.path.isdir(beside) else package, os.W_OK | os.X_OK):
         return None
     return _private_folder(os.path.join(cache_folder(), "bytecode"))
@@ -257,13 +270,19 @@ def _is_current(module: str, compiled: str) -> bool:
 
 
 def _private_folder(path: str) -> str | None:
+    """A folder that is made where it is missing; None where it is not the user's own and closed to others."""
     try:
         os.makedirs(path, mode=0o700, exist_ok=True)
         found = os.lstat(path)
+        around = os.stat(os.path.dirname(path))
     except OSError:
         return None
     if not stat.S_ISDIR(found.st_mode):
         return None
-    if os.name == "posix" and (found.st_uid != os.getuid() or stat.S_IMODE(found.st_mode) & 0o077):
-        return None
+    if os.name == "posix":
+        if found.st_uid != os.getuid() or stat.S_IMODE(found.st_mode) & 0o077:
+            return None
+        # Who may write to the folder around it could put another one in its place.
+        if around.st_uid not in (0, os.getuid()) or (around.st_mode & 0o022 and not around.st_mode & stat.S_ISVTX):
+            return None
     return path

@@ -110,7 +110,7 @@ class Diagnostic(_Frozen):
     def __str__(self) -> str:
         text = f"{self.file}:{self.line}:{self.column}: {self.code} {self.title}"
         for more in (self.label, self.help):
-            text += f" ({more})" if more and more != self.title else ""
+            text += f" ({more})" if more and more not in text else ""
         return text
 
 

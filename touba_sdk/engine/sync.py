@@ -9,7 +9,7 @@ from typing import Any, Self, TypeVar, Unpack, overload
 
 from .child import Child
 from .command import Invocation
-from .core import BUSY_PAUSE, BUSY_TRIES, Core, Job, make_call, start, still_busy
+from .core import BUSY_PAUSE, BUSY_TRIES, Core, Job, close, make_call, start, still_busy
 from .envelope import Ending, conclude_check, conclude_compile, conclude_run
 from .options import CheckOptions, CompileOptions, EngineOptions, RunOptions
 from .process import Call
@@ -147,7 +147,7 @@ class ToubaEngine:
                 raise
             return call.ending()
         finally:
-            _close(child)
+            close(child)
 
 
 def _start(invocation: Invocation) -> Child:
@@ -165,11 +165,3 @@ def _to_the_end(call: Call) -> None:
         if call.finished:
             return
         call.child.wait(pause)
-
-
-def _close(child: Child) -> None:
-    try:
-        child.close()
-    except BaseException:
-        child.close()  # interrupted once: what is left of it is short
-        raise

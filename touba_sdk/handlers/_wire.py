@@ -57,6 +57,11 @@ def attached() -> bool:
     return _attached
 
 
+def by_hand() -> bool:
+    """Whether this process serves a call that a person gave it: it has moved its wire, and no runtime started it."""
+    return _taken is not None and not _attached
+
+
 def move_wire() -> Wire:
     """Take standard input and output as the wire; in their place come the null device and standard error."""
     global _taken

@@ -22,6 +22,9 @@ BUILT_IN_TYPES = frozenset(
 _GENERIC_TYPES = frozenset(("List", "Map", "Optional"))
 
 _SMALL = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_")
+#: the flag of a function's code that takes `*` parameters
+_VARARGS = 0x04
+
 _LETTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789")
 
 
@@ -105,11 +108,8 @@ def _is_annotated(function: object) -> bool:
         return False  # from Python 3.14 on they are evaluated here, and some exist for type checkers only
 
 
-_VARARGS = 0x04
-
-
 def _check_parameters(run: Any) -> None:
-    """Refuse a function that cannot be called with a request and a context. What is no plain function shows by itself."""
+    """Refuse a function that cannot be called with a request and a context. Only plain ones are looked at."""
     function = getattr(run, "__func__", run)
     code = getattr(function, "__code__", None)
     if code is None:
@@ -118,11 +118,7 @@ def _check_parameters(run: Any) -> None:
     must = takes - len(getattr(function, "__defaults__", None) or ())
     named = code.co_kwonlyargcount - len(getattr(function, "__kwdefaults__", None) or ())
     if (takes < 2 and not code.co_flags & _VARARGS) or must > 2 or named > 0:
-        raise DefinitionInvalid(
-            f"run is called with request and context: write `def {_cut(code.co_name)}(request, context)`"
-            if code.co_name.isidentifier()
-            else "run is called with request and context: give it both parameters"
-        )
+        raise DefinitionInvalid("run is called with the request and the context: write `def run(request, context)`")
 
 
 def is_name(text: object) -> bool:
@@ -146,7 +142,8 @@ def _check_tool_ref(tool_ref: object) -> str:
     if isinstance(tool_ref, str) and tool_ref.startswith("tool:") and is_qualified(tool_ref[5:]):
         return tool_ref
     raise DefinitionInvalid(
-        f"tool_ref is written `tool:module.name/ToolName`, for example `tool:billing/PayInvoice`, not {_given(tool_ref)}"
+        "tool_ref is written `tool:module.name/ToolName`, for example `tool:billing/PayInvoice`, "
+        f"not {_given(tool_ref)}"
     )
 
 

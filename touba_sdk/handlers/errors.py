@@ -32,8 +32,8 @@ class ToubaHandlerError(Exception):
     def __init__(self, code: str, message: str, retryable: bool = False, effect: str | None = None):
         if not is_code(code):
             raise ArgumentInvalid(
-                "the code of a ToubaHandlerError is a PascalCase name such as `CardDeclined`, of at most 100 ASCII letters "
-                "and digits"
+                "the code of a ToubaHandlerError is a PascalCase name such as `CardDeclined`, of at most 100 ASCII "
+                "letters and digits"
             )
         if not isinstance(message, str):
             raise ArgumentInvalid(f"the message of a ToubaHandlerError is a text, not {type(message).__name__}")

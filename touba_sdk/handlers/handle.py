@@ -277,7 +277,7 @@ def _place(traceback: TracebackType | None) -> str:
 def _show_traceback(fault: BaseException) -> None:
     """Write the frames of an exception and of its causes to standard error: with their texts only where a person runs
     the script by hand, because they may hold what logs must not."""
-    if not _wire.attached():
+    if _wire.by_hand():
         import traceback as printer
 
         printer.print_exception(fault)
