@@ -27,6 +27,7 @@ from touba_cli.limits import LIMITS  # noqa: E402
 from touba_cli.options import OPTIONS  # noqa: E402
 from touba_cli.outcomes import OUTCOMES, PHASES  # noqa: E402
 from touba_cli.runtime.events import EVENTS  # noqa: E402
+from touba_cli.vendors import FACTS, SOURCES  # noqa: E402
 
 MARKED = re.compile(r"(?<=<!-- table: )([a-z]+)( -->\n).*?(?=<!-- end -->)", re.DOTALL)
 
@@ -111,6 +112,16 @@ def events() -> str:
     return table(("kind", "what happened", "ended by", "members of `data`"), rows)
 
 
+def vendors() -> str:
+    rows = []
+    for fact in FACTS:
+        source = SOURCES[fact.source]
+        status = fact.status if fact.value is None else f"{fact.status} {fact.value:,}"
+        subjects = ", ".join(f"`{each}`" for each in fact.subjects)
+        rows.append((f"`{fact.dialect}`", status, subjects, fact.note, source.place, source.read))
+    return table(("dialect", "", "keywords, or what it is about", "note", "source", "read"), rows)
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "operators": lambda: operations(False),
     "functions": lambda: operations(True),
@@ -121,6 +132,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "documents": documents,
     "diagnostics": diagnostics,
     "events": events,
+    "vendors": vendors,
 }
 
 

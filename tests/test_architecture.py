@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 
-TABLES = ("options", "errors", "outcomes", "limits", "codec")
+TABLES = ("options", "errors", "outcomes", "limits", "codec", "vendors")
 #: what every part of touba_cli may import
 BASE = ("touba_cli", *(f"touba_cli.{name}" for name in TABLES), "touba_cli.documents", "touba_cli.shapes")
 

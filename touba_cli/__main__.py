@@ -26,9 +26,9 @@ def execute(words: list[str]) -> int:
     if asks_help:
         from .commands.help import command_help
         from .commands.output import print_text
+        from .outcomes import PHASES
 
-        print_text(command_help(name))
-        return 0
+        return 0 if print_text(command_help(name)) else PHASES["internal"]
     if name == "check":
         from .commands.check import command
     elif name == "compile":
@@ -56,12 +56,12 @@ def _without_command(words: list[str]) -> int:
     from .commands.output import error_text, note, print_document, print_text
     from .errors import ToubaFailure
     from .options import nearest
+    from .outcomes import PHASES
     from .project.files import shown
     from .runtime.envelope import exit_code, refused
 
     if words and words[0] in ("--help", "-h"):
-        print_text(overview())
-        return 0
+        return 0 if print_text(overview()) else PHASES["internal"]
     if words and words[0] == "help":
         return _help(words[1:])
     if words and words[0] == "--version":
@@ -104,12 +104,18 @@ def main() -> NoReturn:
 
 
 def _hold_standard_descriptors() -> None:
-    """Where a standard stream is closed the null device takes its number, or the next pipe would."""
+    """Where a standard stream is closed the null device takes its number, or the next pipe would.
+
+    It cannot be written in place of standard output, so that a result which nobody gets does not pass for delivered.
+    """
     while True:
         descriptor = os.open(os.devnull, os.O_RDWR)
         if descriptor > 2:
             os.close(descriptor)
             return
+        if descriptor == 1:
+            os.close(descriptor)
+            os.open(os.devnull, os.O_RDONLY)  # the lowest number that is free: 1 again
 
 
 if __name__ == "__main__":

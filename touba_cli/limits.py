@@ -31,7 +31,9 @@ LIMITS: dict[str, Limit] = {
     "max_value_bytes": Limit(32 * MIB, "bytes", "size of one value, as `docs/limits.md` counts it", 1 * KIB, 32 * MIB),
     "deadline_ms": Limit(0, "ms", "time that a run may be active; absent means no deadline", 1, 7 * 24 * 3_600_000),
     "messages_bytes": Limit(
-        32 * MIB, "bytes", "size of all texts that a run shows, each counted as a Text and 64 with the length of its reference"
+        32 * MIB,
+        "bytes",
+        "size of all texts that a run shows, each counted as a Text, with 64 and the length of its reference",
     ),
     "value_depth": Limit(100, "levels", "nesting of one value"),
     "slice_steps": Limit(20_000, "steps", "steps between two looks at cancellation, deadline and life line"),
@@ -51,17 +53,24 @@ LIMITS: dict[str, Limit] = {
     "bracket_depth": Limit(64, "brackets", "brackets open inside each other in a source file"),
     "block_depth": Limit(32, "blocks", "blocks inside each other in a source file"),
     "expression_depth": Limit(100, "levels", "operations inside each other in one expression"),
+    "type_members": Limit(1_000, "members", "fields of a record or variant, and variants of a choice"),
+    "left_out_fields": Limit(
+        500_000, "fields", "Optional fields that the records and variants made by one program leave out"
+    ),
     "callable_slots": Limit(10_000, "slots", "inputs, names and hidden places of one callable"),
     "interpolation_depth": Limit(4, "texts", "interpolations inside each other"),
     "pattern_characters": Limit(1_000, "characters", "length of one pattern of `matching`"),
     "pattern_states": Limit(500, "states", "states of the automaton of one pattern"),
-    "all_pattern_states": Limit(20_000, "states", "states of the automatons of all patterns of a program"),
+    "all_pattern_states": Limit(10_000, "states", "states of the automatons of all patterns of a program"),
     "diagnostics_shown": Limit(50, "problems", "problems that are shown of one program"),
     # Tools.
     "handler_timeout_ms": Limit(60_000, "ms", "time that a handler may take", 1, 24 * 3_600_000),
     "tool_request_bytes": Limit(8 * MIB, "bytes", "size of a tool request", 1 * KIB, 64 * MIB),
     "tool_response_bytes": Limit(8 * MIB, "bytes", "size of a tool response", 1 * KIB, 64 * MIB),
     "stderr_tail_bytes": Limit(64 * KIB, "bytes", "end of a process's standard error that is kept"),
+    "stderr_forwarded_bytes": Limit(
+        1 * MIB, "bytes", "standard error of one handler call that is forwarded at once; of the rest its end follows"
+    ),
     "secret_characters": Limit(8, "characters", "least length of a secret"),
     "error_message_characters": Limit(2_000, "characters", "longest message that a handler's error keeps"),
     "pure_function_pairs": Limit(10_000, "pairs", "pairs of events about functions that a trace holds"),
@@ -96,6 +105,8 @@ SOURCE_FILES = LIMITS["source_files"].default
 BRACKET_DEPTH = LIMITS["bracket_depth"].default
 BLOCK_DEPTH = LIMITS["block_depth"].default
 EXPRESSION_DEPTH = LIMITS["expression_depth"].default
+TYPE_MEMBERS = LIMITS["type_members"].default
+LEFT_OUT_FIELDS = LIMITS["left_out_fields"].default
 INTERPOLATION_DEPTH = LIMITS["interpolation_depth"].default
 PATTERN_CHARACTERS = LIMITS["pattern_characters"].default
 PATTERN_STATES = LIMITS["pattern_states"].default
@@ -105,6 +116,7 @@ HANDLER_TIMEOUT_MS = LIMITS["handler_timeout_ms"].default
 TOOL_REQUEST_BYTES = LIMITS["tool_request_bytes"].default
 TOOL_RESPONSE_BYTES = LIMITS["tool_response_bytes"].default
 STDERR_TAIL_BYTES = LIMITS["stderr_tail_bytes"].default
+STDERR_FORWARDED_BYTES = LIMITS["stderr_forwarded_bytes"].default
 SECRET_CHARACTERS = LIMITS["secret_characters"].default
 ERROR_MESSAGE_CHARACTERS = LIMITS["error_message_characters"].default
 PURE_FUNCTION_PAIRS = LIMITS["pure_function_pairs"].default

@@ -19,6 +19,12 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 #: steps of the program for each document; a document with some hundred lines needs about a tenth
 STEPS_PER_DOCUMENT = 20_000
 
+#: what the names of the findings mean, and where to read on
+FOOT = """
+BR-… and BR-CO-… are business rules of EN 16931, the European standard for e-invoices: a fact that is missing, a sum that is
+wrong. LEDGER-… and ISSUE-DATE are warnings of this example. The rules are written in program.tb and invoice/*.tb; README.md
+beside them tells how they are read."""
+
 
 def review(folder: str, ledger: str = "data/ledger.sqlite") -> RunResult:
     """Run the program over a folder."""
@@ -95,7 +101,9 @@ def main(arguments: list[str]) -> int:
     except ToubaEngineError as error:
         print(error, file=sys.stderr)
         return 1
+    print(f"Reviewing {folder} by the rules of program.tb\n")
     print(table(run.result))
+    print(FOOT)
     return 0
 
 

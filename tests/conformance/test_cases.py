@@ -12,6 +12,10 @@ from typing import Any
 
 import pytest
 
+from touba_cli.air.program import read_program, write_program
+from touba_cli.language.compiler import compile_program
+from touba_cli.project.sources import ProjectSources
+
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 CASES = sorted(HERE.rglob("*.case"))
@@ -73,7 +77,13 @@ def test_case(path: Path, tmp_path: Path) -> None:
         target = tmp_path / name
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(text.encode("utf-8"))
-    check_diagnostics(case, touba(tmp_path, "check", case.entry)["diagnostics"])
+    found = touba(tmp_path, "check", case.entry)["diagnostics"]
+    check_diagnostics(case, found)
+    if not any(each["severity"] == "error" for each in found):
+        # What the compiler makes, the verifier accepts.
+        air = compile_program(ProjectSources(str(tmp_path)), case.entry).air
+        assert air is not None
+        assert read_program(write_program(air)).digest == air["digest"]
     if case.runs:
         check_run(case, tmp_path)
 

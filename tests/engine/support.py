@@ -17,6 +17,13 @@ import anyio
 from touba_sdk import AsyncToubaEngine, ToubaEngine
 
 RUNTIME = Path(__file__).resolve().parent.parent / "fake_runtime" / "runtime.py"
+SCENARIOS = RUNTIME.parent / "scenarios"
+
+#: seconds in which what a test has ended may still be there
+SETTLE = 2.0
+
+#: stands in a document where a scenario fills something in
+_MARK = "(filled in)"
 
 USAGE = {
     "steps": 1, "external_calls": 0, "provider_calls": 0, "agent_steps": 0, "input_tokens": 0, "output_tokens": 0,
@@ -59,6 +66,42 @@ def text(document: Any) -> str:
 
 def out(document: Any) -> dict[str, Any]:
     return {"do": "out", "text": text(document)}
+
+
+def scenario(name: str, case: str = "steps") -> list[dict[str, Any]]:
+    """The steps of one case of a scenario file."""
+    found = json.loads((SCENARIOS / f"{name}.json").read_text("utf-8"))
+    return [expanded(step) for step in found[case]]
+
+
+def cases(name: str) -> list[str]:
+    """The cases of a scenario file."""
+    return [case for case in json.loads((SCENARIOS / f"{name}.json").read_text("utf-8")) if case != "about"]
+
+
+def expanded(step: dict[str, Any]) -> dict[str, Any]:
+    """A step of a scenario file as the fake runtime takes it: documents are written out.
+
+    ``envelope`` is a success, with ``outcome`` a cancelled run; ``changes`` are members that differ; ``result`` and
+    ``messages`` are a ``text`` that stands there ``times`` times. ``failure`` takes ``code``, ``phase``, ``exit_code``.
+    """
+    if step["do"] == "on_term":
+        return {**step, "steps": [expanded(inner) for inner in step["steps"]]}
+    if step["do"] == "failure":
+        return out(failed(**{name: value for name, value in step.items() if name != "do"}))
+    if step["do"] != "envelope":
+        return step
+    document = dict(CANCELLED) if step.get("outcome") == "cancelled" else envelope()
+    document.update(step.get("changes", {}))
+    fill = step.get("result") or step.get("messages") or {"text": "", "times": 1}
+    if "result" in step:
+        document["result"] = _MARK
+    if "messages" in step:
+        document["messages"] = [{"interaction_ref": "show:app/Main/1", "text": _MARK}]
+    before, _, behind = text(document).partition(_MARK)
+    filling = json.dumps(fill["text"], ensure_ascii=False)[1:-1]
+    parts = [[before, 1], [filling, fill["times"]], [behind, 1]]
+    return {"do": "out", "parts": parts, **{name: step[name] for name in ("pieces", "cut") if name in step}}
 
 
 class Fake:
@@ -167,11 +210,19 @@ class Snapshot:
         return sorted(found)
 
 
-def leftovers(before: Snapshot, pids: list[int], seconds: float = 2) -> list[str]:
-    """What a test left behind, after a short time to settle: descriptors, children, zombies, threads, processes."""
-    end = time.monotonic() + seconds
+def leftovers(before: Snapshot, pids: list[int], folder: Path | None = None, seconds: float | None = None) -> list[str]:
+    """What a test left behind, after a short time to settle.
+
+    Parameters:
+        before: descriptors, children (zombies are children, too) and threads before the test.
+        pids: processes that must have ended.
+        folder: a folder that must be empty.
+        seconds: the time to settle; default: `SETTLE`.
+    """
+    end = time.monotonic() + (SETTLE if seconds is None else seconds)
     while True:
         found = Snapshot().grown(before) + [f"process {pid}" for pid in pids if alive(pid)]
+        found += sorted(f"file {path.name}" for path in folder.iterdir()) if folder is not None else []
         if not found or time.monotonic() > end:
             return found
         time.sleep(0.01)

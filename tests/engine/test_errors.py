@@ -169,6 +169,7 @@ SAMPLES: dict[str, Callable[[type[Any]], Any]] = {
     ),
     "ErrorDetails": lambda cls: cls(**DETAILS),
     "ToubaHandlerError": lambda cls: cls("CardDeclined", "no", True, "done"),
+    "ArgumentInvalid": lambda cls: cls("effect is wrong"),
     "DefinitionInvalid": lambda cls: cls("tool_ref is wrong"),
     "MemoryMetadataInvalid": lambda cls: cls("memory_metadata[0] is wrong"),
     "InputUnfit": lambda cls: cls("the input does not fit"),
@@ -279,3 +280,24 @@ def test_results_and_errors_can_be_logged() -> None:
     assert "c4n4ry" not in str(raised.value) + repr(raised.value) + repr(raised.value.details)
     assert isinstance(error_class("internal")(), InternalError)
     assert str(TransportError("A")) == "A"
+
+
+def test_a_code_that_is_the_class_is_named_once() -> None:
+    assert str(UsageError("UsageError", "`run` needs a program.")) == "`run` needs a program."
+    assert str(UsageError("OptionUnknown", "There is no such option.")).startswith("OptionUnknown: ")
+
+
+def test_an_effect_in_doubt_is_told_by_the_text() -> None:
+    error = RuntimeFailure("ToolTimeout", "The handler was late.", details=ErrorDetails(effect="unknown"))
+    assert "It is not known whether the call had its effect" in str(error)
+    assert "not known" not in str(RuntimeFailure("ToolTimeout", "The handler was late."))
+
+
+def test_a_problem_of_a_program_is_told_with_label_and_help() -> None:
+    members: dict[str, Any] = {
+        "code": "TB4003", "severity": "error", "title": "`Sum` needs `more`", "file": "app.tb", "line": 3, "column": 5,
+        "end_line": 3, "end_column": 9, "candidates": (), "fix": None, "related": (),
+    }  # fmt: skip
+    told = str(Diagnostic(label="add `more: none`", help="arguments are never left out", **members))
+    assert told == "app.tb:3:5: TB4003 `Sum` needs `more` (add `more: none`) (arguments are never left out)"
+    assert str(Diagnostic(label="needs `more`", help=None, **members)) == "app.tb:3:5: TB4003 `Sum` needs `more`"

@@ -46,8 +46,7 @@ strategy Fail
         repeat up to times times
             set word = word + word
         show "{word}"
-        show "{word}"
-        fail "it is {length(word)} long"
+        fail "{word}"
 
 strategy Ask
     takes size as Int
@@ -138,7 +137,7 @@ def test_the_failure_behind_a_document_past_the_limit_is_the_one_that_counts(pro
         run(Driver("sync"), project, "Fail", inputs={"times": 20})
     assert raised.value.code == "BusinessFailure"
     assert raised.value.details.explanation is not None
-    assert raised.value.details.explanation.text == f"it is {16 << 20} long"
+    assert len(raised.value.details.explanation.text) == 16 << 20
     assert list(temporary.iterdir()) == []
 
 

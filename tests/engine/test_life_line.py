@@ -89,7 +89,7 @@ SLEEP = "time.sleep(60)\n"
 #: a process that ignores SIGTERM and holds all pipes of the handler
 GRANDCHILD = (
     "import subprocess\n"
-    "code = 'import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); open(\"born\", \"w\"); time.sleep(60)'\n"
+    'code = \'import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); open("born", "w"); time.sleep(60)\'\n'
     "subprocess.Popen([sys.executable, '-IS', '-c', code], start_new_session=SESSION, close_fds=False)\n"
     "while not os.path.exists('born'): time.sleep(0.01)\n"
 )
@@ -335,5 +335,3 @@ def test_a_foreign_command_does_not_start_for_a_runtime_that_is_gone(tmp_path: P
     os.close(write_end)
     assert done.returncode == 75
     assert not (tmp_path / "started").exists()
-
-

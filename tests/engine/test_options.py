@@ -253,3 +253,10 @@ def test_marks_of_an_outer_run_are_not_inherited() -> None:
         "TOUBA_CLI": "/x",
         "PATH": "/bin",
     }
+
+
+def test_an_event_of_another_kind_is_named_in_full() -> None:
+    import asyncio
+
+    with pytest.raises(UsageError, match="not `asyncio.locks.Event`"):
+        check_options("run", {"cancel": asyncio.Event()})

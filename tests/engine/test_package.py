@@ -6,7 +6,6 @@ import doctest
 import os
 import subprocess
 import sys
-import threading
 import tomllib
 from pathlib import Path
 from types import ModuleType
@@ -18,7 +17,7 @@ import touba_sdk
 import touba_sdk.engine
 import touba_sdk.engine.command
 import touba_sdk.errors
-from tests.engine.support import Fake, Snapshot, envelope, leftovers, out
+from tests.engine.support import Fake, envelope, out
 from touba_sdk.engine.child import Child, SelectorChild, ThreadChild
 from touba_sdk.engine.envelope import conclude_run
 from touba_sdk.engine.process import OUTPUT_CAP, Call
@@ -83,26 +82,6 @@ def test_one_version(repository: Path) -> None:
     assert touba_sdk.__version__ == touba_cli.__version__ == project["version"]
 
 
-def test_leftovers_are_seen(nothing_left: list[int]) -> None:
-    before = Snapshot()
-    read_end, write_end = os.pipe()
-    child = subprocess.Popen([sys.executable, "-IS", "-c", "pass"])
-    stop = threading.Event()
-    thread = threading.Thread(target=stop.wait, name="forgotten")
-    thread.start()
-    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)  # it is a zombie now
-    found = leftovers(before, [os.getpid()], seconds=0)
-    os.close(read_end)
-    os.close(write_end)
-    child.wait()
-    stop.set()
-    thread.join()
-    assert [each.split()[0] for each in found] == ["child", "descriptor", "descriptor", "thread", "process"]
-    assert f"child process {child.pid}" in found
-    assert "thread forgotten" in found
-    assert leftovers(before, []) == []
-
-
 @pytest.mark.parametrize("kind", [SelectorChild, ThreadChild])
 @pytest.mark.parametrize("watched", [True, False])
 def test_every_kind_of_child_gives_the_same(
@@ -147,17 +126,3 @@ def test_closing_a_child_ends_it(tmp_path: Path, kind: type[Child]) -> None:
     child.close()
     assert child.status == -9
     assert not os.path.exists(f"/proc/{child.pid}")
-
-
-def test_a_child_that_cannot_be_watched_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    fake = Fake(tmp_path, [{"do": "sleep", "seconds": 60}])
-    started: list[int] = []
-
-    def fail(pid: int) -> int:
-        started.append(pid)
-        raise MemoryError
-
-    monkeypatch.setattr("touba_sdk.engine.child._open_exit_descriptor", fail)
-    with pytest.raises(MemoryError):
-        SelectorChild([str(fake.path)], folder="/", env={}, request=b"{}\n", hold_input=True, cap=10)
-    assert not os.path.exists(f"/proc/{started[0]}")

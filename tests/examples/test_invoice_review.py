@@ -141,7 +141,10 @@ def test_the_script_prints_a_table_in_time() -> None:
     assert done.returncode == 0, done.stderr
     assert "230 documents: 128 clean, 91 with findings, 11 unreadable" in done.stdout
     lines = done.stdout.splitlines()
-    assert lines[0].split() == ["document", "invoice", "seller", "findings"]
+    assert lines[0].startswith("Reviewing ")
+    assert lines[2].split() == ["document", "invoice", "seller", "findings"]
+    assert "BR-… and BR-CO-… are business rules of EN 16931" in done.stdout
+    assert "program.tb" in lines[-2]
     assert any(line.startswith("x-01-entity-bomb.xml") and line.endswith("DoctypeForbidden") for line in lines)
 
 

@@ -1,14 +1,17 @@
 """A runtime that does what a scenario says: what the tests of the engines start in the place of the real one.
 
 It is started as ``[interpreter, this file, SCENARIO, flags of the engine …]`` by a launcher that the tests write. The
-scenario is a JSON file: ``{"folder": where to record, "steps": [{"do": …}, …]}``. Steps:
+scenario is a JSON file: ``{"folder": where to record, "steps": [{"do": …}, …]}``. The scenarios that have a number stand
+in ``scenarios/``: a sentence, and a list of steps for each case. Steps:
 
 ``record``                  write argv, environment, folder and process id to ``record.json``
 ``read_line`` · ``read_all``   read the request (the first line, or all of standard input) into ``request``
 ``wait_for_end``            read standard input to its end
-``out`` · ``err``           write ``text`` (or the bytes ``hex``) ``times`` times to standard output or error
-``drip``                    write ``text`` to standard output byte by byte
-``close_out``               close standard output
+``out`` · ``err``           write ``text`` (or the bytes ``hex``) ``times`` times to standard output or error; ``parts`` are
+                            several texts with their times, ``cut`` leaves so many bytes of the end out, ``pieces`` is
+                            how many bytes are written at once: the next come when those were taken
+``envelope`` · ``failure``  write a result document; the tests put ``out`` in their place (`support.expanded`)
+``close_in`` · ``close_out``   close standard input or output
 ``sleep``                   for ``seconds``
 ``touch``                   make the file ``name`` in the folder
 ``wait_file``               wait until the file ``name`` is in the folder
@@ -18,11 +21,14 @@ scenario is a JSON file: ``{"folder": where to record, "steps": [{"do": …}, �
 ``exit`` · ``signal``       end with ``code``, or by the signal ``number``
 """
 
+import array
+import fcntl
 import json
 import os
 import signal
 import subprocess
 import sys
+import termios
 import time
 
 
@@ -49,11 +55,15 @@ def perform(step: dict, folder: str) -> None:
         while os.read(0, 65536):
             pass
     elif do in ("out", "err"):
-        data = bytes.fromhex(step["hex"]) if "hex" in step else step["text"].encode("utf-8")
-        write(1 if do == "out" else 2, data * step.get("times", 1))
-    elif do == "drip":
-        for byte in step["text"].encode("utf-8"):
-            write(1, bytes([byte]))
+        descriptor = 1 if do == "out" else 2
+        data = content(step)
+        size = step.get("pieces", len(data) or 1)
+        for start in range(0, len(data), size):
+            write(descriptor, data[start : start + size])
+            if "pieces" in step:
+                wait_until_taken(descriptor)
+    elif do == "close_in":
+        os.close(0)
     elif do == "close_out":
         os.close(1)
     elif do == "sleep":
@@ -93,6 +103,20 @@ def grandchild(step: dict, folder: str) -> None:
         file.write(f"{process.pid}\n")
     while not os.path.exists(ready):
         time.sleep(0.005)
+
+
+def content(step: dict) -> bytes:
+    if "hex" in step:
+        return bytes.fromhex(step["hex"])
+    parts = step["parts"] if "parts" in step else [[step["text"], step.get("times", 1)]]
+    data = b"".join(text.encode("utf-8") * times for text, times in parts)
+    return data[: len(data) - step.get("cut", 0)]
+
+
+def wait_until_taken(descriptor: int) -> None:
+    waiting = array.array("i", [1])
+    while waiting[0]:
+        fcntl.ioctl(descriptor, termios.FIONREAD, waiting)
 
 
 def write(descriptor: int, data: bytes) -> None:

@@ -217,6 +217,12 @@ def test_parts_of_the_vendor_and_sources(server: FakeGemini) -> None:
     assert again[0]["executableCode"]["code"] == "1+1"
 
 
+def test_d13_counts_in_every_chunk_are_not_added_up(server: FakeGemini) -> None:
+    server.answer(Answer((TextPart("one two three four"),), usage=Usage(100, 40)))
+    usage = ask(server.model(), Request([user_text("hi")]), "stream").usage
+    assert (usage.input_tokens, usage.output_tokens) == (100, 40)
+
+
 def test_thoughts_are_a_part_of_the_output(server: FakeGemini) -> None:
     server.answer(Answer(usage=Usage(10, 100, reasoning_tokens=60, cached_input_tokens=4)))
     usage = ask(server.model(), Request([user_text("hi")]), "stream").usage

@@ -16,6 +16,7 @@ from touba_sdk.models import (
     FilePart,
     FinishReason,
     ImagePart,
+    IncompleteStreamError,
     InvalidRequestError,
     Logprobs,
     MediaSource,
@@ -365,6 +366,22 @@ def test_d14_a_server_that_calls_cut_answers_complete_is_flagged(responses: Fake
     forced = Request([user_text("hi")], tool_choice=ToolChoice(ToolChoiceMode.REQUIRED))
     with pytest.raises(UnsupportedError):
         ask(responses.model(profile="ollama", base_url=f"{responses.url}/v1"), forced)
+
+
+@pytest.mark.parametrize("how", ["generate", "stream"])
+def test_d5_reasoning_is_counted_once(responses: FakeOpenAI, how: str) -> None:
+    responses.answer(Answer(usage=Usage(10, 100, reasoning_tokens=60)))
+    usage = ask(responses.model(), Request([user_text("hi")]), how).usage
+    assert (usage.output_tokens, usage.reasoning_tokens, usage.total_tokens) == (100, 60, 110)
+
+
+def test_c10_a_stream_that_stops_after_some_deltas_is_incomplete(responses: FakeOpenAI) -> None:
+    responses.answer(Answer((TextPart("one two three four"),), fault="cut"))
+    with pytest.raises(IncompleteStreamError) as caught:
+        ask(responses.model(), Request([user_text("hi")]), "stream")
+    assert caught.value.response is not None
+    assert caught.value.response.text.startswith("one")
+    assert caught.value.response.usage.partial
 
 
 def test_tokens_are_counted_by_the_vendor(responses: FakeOpenAI) -> None:

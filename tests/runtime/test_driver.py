@@ -29,6 +29,7 @@ from tests.shell_kit import (
     tool,
 )
 from touba_cli.codec import key_digest
+from touba_cli.limits import STDERR_FORWARDED_BYTES, STDERR_TAIL_BYTES
 
 #: what a handler does that does not end when it is asked to
 DEAF = "import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)"
@@ -133,7 +134,13 @@ def test_a_flood_on_standard_error_harms_nothing(project: Project) -> None:
     )
     done = project.call()
     assert done.document["result"] == 3
-    assert len(done.stderr) == 240 + 5_000_000 + 5_003 * len("[app/Tool] ")
+    # The first MiB, the count of what was left out, and the end.
+    whole = 240 + 5_000_000 + 5_003 * len("[app/Tool] ")
+    note = next(line for line in done.stderr.splitlines() if line.startswith("[app/Tool] …"))
+    left_out = int(note.split()[2])
+    assert left_out == whole - (len(done.stderr) - len(note) - 1)
+    assert STDERR_FORWARDED_BYTES < len(done.stderr) < STDERR_FORWARDED_BYTES + STDERR_TAIL_BYTES + 2_000
+    assert done.stderr.endswith("y\n")
 
 
 def test_a_large_request_and_a_large_answer_pass_each_other(project: Project) -> None:

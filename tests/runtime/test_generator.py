@@ -9,9 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.runtime.machine_kit import Ran, callable_, program
+from tests.runtime.machine_kit import Ran, callable_, plain, program
 from tests.runtime.program_strategy import programs
 from touba_cli.air.program import Program
+from touba_cli.errors import ToubaFailure
 from touba_cli.limits import LIMITS
 from touba_cli.runtime import execution
 from touba_cli.runtime.execution import GeneratedCode
@@ -345,6 +346,79 @@ def test_the_deepest_recursion_of_all() -> None:
         {MAIN: callable_([["give", ["apply", "function:app/Down", [["int", 1]]]]]), "function:app/Down": down}
     )
     assert Runner(found).run("generated", 20_000, max_depth=limit)[3][0] == "DepthLimitExceeded"
+
+
+# What the engines know of each other.
+
+
+def test_calls_of_interpreted_functions_are_counted_as_theirs() -> None:
+    large = ["sum.int", ["list", "Int", [["int", 1]] * 5_000]]
+    inner = callable_([["give", ["add.int", ["slot", 0], ["int", 1]]]], takes=["Int"])
+    outer = callable_(
+        [["set", 1, large], ["give", ["add.int", ["slot", 1], ["apply", "function:app/Inner", [["slot", 0]]]]]],
+        takes=["Int"],
+        slots=["Int"],
+    )
+    code = [
+        ["set", 0, ["int", 3]],
+        ["times", 0, 4],
+        ["set", 1, ["apply", "function:app/Outer", [["slot", 0]]]],
+        ["again", 1, 0],
+        ["set", 1, ["apply", "function:app/Outer", [["apply", "function:app/Inner", [["slot", 0]]]]]],
+        ["give", ["slot", 1]],
+    ]
+    functions = {"function:app/Inner": inner, "function:app/Outer": outer}
+    runner = agree(code, slots=["Int", "Int"], entry=MAIN, others=functions)
+    told = [each for each in runner.run("generated", 50)[4] if each[0] == "function_completed"]
+    assert [(each[1], each[5]["times"]) for each in told] == [("function:app/Outer", 1)] * 3 + [
+        ("function:app/Inner", 1),
+        ("function:app/Outer", 1),
+    ]
+
+
+class Stop(BaseException):
+    """What a driver's pulse raises to cancel a run."""
+
+
+@pytest.mark.parametrize("at", range(1, 12))
+def test_a_run_that_is_cancelled_inside_a_function_stands_where_it_was(at: int) -> None:
+    down = callable_(
+        [
+            ["set", 1, ["sum.int", ["collect", 2, ["range.to", ["int", 9]], None, ["slot", 2]]]],
+            ["unless", ["gt.int", ["slot", 0], ["int", 0]], 3],
+            ["give", ["apply", "function:app/Down", [["sub.int", ["slot", 0], ["int", 1]]]]],
+            ["give", ["slot", 1]],
+        ],
+        takes=["Int"],
+        slots=["Int", "Int"],
+    )
+    code = [["set", 0, ["int", 7]], ["set", 1, ["apply", "function:app/Down", [["int", 3]]]], ["give", ["slot", 1]]]
+    found = program({MAIN: callable_(code, slots=["Int", "Int"]), "function:app/Down": down})
+    table = TypeTable(found.types)
+    ends = []
+    for reference in (True, False):
+        made_at_once = GeneratedCode(found.callables, table, at_once=True)
+        machine = Machine(found, table, MAIN, [], RunLimits(), {}, made_at_once, reference=reference)
+        pulses = 0
+
+        def pulse() -> None:
+            nonlocal pulses
+            pulses += 1
+            if pulses == at:
+                raise Stop
+
+        with pytest.raises(Stop):
+            while True:
+                assert machine.advance(9, pulse).outcome is None
+        frame = machine._task.frames[-1]
+        stands = (frame.callable.ref, frame.pc, machine.usage.steps)
+        progress = machine.abort(ToubaFailure("DeadlineExceeded", "too late"))
+        assert progress.outcome is not None
+        assert progress.outcome.failure is not None
+        ends.append(
+            (stands, progress.outcome.failure.place, machine.usage.steps, [plain(each) for each in progress.events])
+        )
+    assert ends[0] == ends[1]
 
 
 # What the source is made of.

@@ -84,7 +84,9 @@ def test_a_storm_of_signals_still_gives_an_envelope(project: Project, what: str)
         process = start(project, "spin.air.json")
         handler = 0
     else:
-        body = "".join(f"function F{n}\n    takes n as Int\n    gives Int\n    do\n        give n\n\n" for n in range(9_000))
+        body = "".join(
+            f"function F{n}\n    takes n as Int\n    gives Int\n    do\n        give n\n\n" for n in range(9_000)
+        )
         project.write("big.tb", f"module big\n\n{body}")
         process = project.start("run", "--attached", "--json", "--request=-")
         assert process.stdin is not None

@@ -214,3 +214,25 @@ def test_a_schema_of_a_type_that_holds_itself_ends() -> None:
     check = validator(table, freeze(["Map", "type:a/T"]))
     assert check.is_valid({"x": {"t": [{"t": []}]}})
     assert not check.is_valid({"x": {"t": [{"s": []}]}})
+
+
+@pytest.mark.parametrize(
+    ("constraint", "yes", "no"),
+    [
+        (("matching", "[A-Z]{2}[0-9]+|x"), ["AB1", "x"], ["AB", "xx", "ab1"]),
+        (("matching", r"\d+\u{e9}?"), ["12", "1é"], ["é", "١"]),
+        (("matching", "^[^/]*$"), ["", "a b"], ["a/b"]),
+    ],
+)
+def test_a_pattern_says_the_same_in_a_schema(constraint: Any, yes: list[str], no: list[str]) -> None:
+    table = TypeTable({})
+    form = ("Optional", ("is", "Text", (constraint,)))
+    found = validator(table, form)
+    for text, fits in [*((each, True) for each in yes), *((each, False) for each in no)]:
+        wire = {"present": True, "value": text}
+        assert found.is_valid(wire) is accepted(table, form, wire) is fits
+
+
+def test_a_format_is_named_in_a_schema() -> None:
+    schema = TypeTable({}).json_schema(("is", "Text", (("format", "ipv6"),)))
+    assert schema["allOf"] == [{"type": "string"}, {"format": "ipv6"}]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ..limits import VALUE_DEPTH
+from ..limits import ALL_PATTERN_STATES, TYPE_MEMBERS, VALUE_DEPTH
+from ..values.formats import FORMATS
+from ..values.patterns import PatternInvalid, check_pattern
 from .literals import literal_type
 from .places import (
     fault,
@@ -39,6 +41,9 @@ class Types:
 
     def __init__(self, declared: Any, place: Place, modules: frozenset[str]):
         self._modules = modules
+        #: the patterns that were checked, and their states
+        self._patterns: set[str] = set()
+        self._pattern_states = 0
         #: reference → declaration, the built-in ones included
         self.declared: dict[str, dict[str, Any]] = {**BUILT_IN_TYPES, **take_map(declared, place)}
         #: reference of an alias → levels that its type is nested
@@ -173,8 +178,28 @@ class Types:
             given = literal_type(found[1], (place, 1))
             if given != below:
                 raise fault((place, 1), f"{show(below)} was expected, not {show(given)}")
+        elif word in ("matching", "format"):
+            take_array(found, place, 2)
+            if below != "Text":
+                raise fault(place, f"`{word}` constrains Text, not {show(below)}")
+            self._check_text_rule(word, take_text(found[1], (place, 1)), (place, 1))
         else:
             raise fault(place, "this is not a constraint")
+
+    def _check_text_rule(self, word: str, text: str, place: Place) -> None:
+        if word == "format":
+            if text not in FORMATS:
+                raise fault(place, unknown("format", text, FORMATS))
+            return
+        if text in self._patterns:
+            return
+        self._patterns.add(text)
+        try:
+            self._pattern_states += check_pattern(text)
+        except PatternInvalid as refused:
+            raise fault(place, f"{refused.message} (at character {refused.start})") from None
+        if self._pattern_states > ALL_PATTERN_STATES:
+            raise fault(place, f"the patterns of the program have more than {ALL_PATTERN_STATES} states")
 
     # --- declarations -------------------------------------------------------------------------------------------------
 
@@ -221,7 +246,9 @@ class Types:
     def _check_fields(self, value: Any, place: Place, taken: str) -> None:
         names: set[str] = set()
         wires = {"", taken}
-        for position, field in enumerate(take_array(value, place)):
+        if len(take_array(value, place)) > TYPE_MEMBERS:
+            raise fault(place, f"there are more than {TYPE_MEMBERS} fields")
+        for position, field in enumerate(value):
             here = (place, position)
             take_object(field, here, ("name", "type"), ("wire", "doc"))
             name = take_word(field["name"], (here, "name"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..codec import encode
+from ..outcomes import PHASES
 from ..runtime.envelope import error_object, exit_code
 from . import inputs
 from .output import error_text, note, print_document, print_text
@@ -26,8 +27,8 @@ def command(words: list[str]) -> int:
         code = exit_code(failure)
         if not as_json:
             note(error_text(document["error"]))
-    if as_json:
-        print_document(encode(document))
+    if as_json and not print_document(encode(document)):
+        code = PHASES["internal"]
     return code
 
 
@@ -42,8 +43,8 @@ def _check(words: list[str], document: dict[str, Any], as_json: bool) -> int:
         note(inputs.render_diagnostics(found))
         if found:
             note(f"{_count(errors, 'error')}, {_count(warnings, 'warning')}\n")
-        else:
-            print_text("no problems found")
+        elif not print_text("no problems found"):
+            return PHASES["internal"]
     if compiled.failed:
         failure = inputs.compile_failure(compiled)
         document["error"] = {**error_object(failure), "diagnostics": []}  # they stand beside it already

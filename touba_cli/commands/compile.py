@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..codec import encode
 from ..errors import ToubaFailure
+from ..outcomes import PHASES
 from ..runtime.envelope import error_object, exit_code
 from . import inputs
 from .output import error_text, note, print_document, print_text
@@ -27,7 +28,8 @@ def command(words: list[str]) -> int:
     }
     code = 0
     try:
-        _compile(words, document, as_json)
+        if not _compile(words, document, as_json):
+            code = PHASES["internal"]
     except Exception as fault:
         failure = inputs.as_failure(fault)
         document["air"] = document["digest"] = None
@@ -35,13 +37,16 @@ def command(words: list[str]) -> int:
         code = exit_code(failure)
         if not as_json:
             note(error_text({**document["error"], "hint": None} if document["diagnostics"] else document["error"]))
-    if as_json:
-        print_document(encode(document))
+    if as_json and not print_document(encode(document)):
+        code = PHASES["internal"]
     return code
 
 
-def _compile(words: list[str], document: dict[str, Any], as_json: bool) -> None:
-    """Without ``--out`` and ``--json`` the AIR itself goes to standard output, so it can be piped on."""
+def _compile(words: list[str], document: dict[str, Any], as_json: bool) -> bool:
+    """Without ``--out`` and ``--json`` the AIR itself goes to standard output, so it can be piped on.
+
+    False where it could not be written.
+    """
     from ..air.program import write_program
     from ..project.files import OutputFile, cause, shown
 
@@ -64,8 +69,7 @@ def _compile(words: list[str], document: dict[str, Any], as_json: bool) -> None:
     document["air"] = air
     document["digest"] = air["digest"]
     if as_json:
-        return
+        return True
     if out is not None:
-        print_text(f"{shown(out)}: {air['digest']}")
-    else:
-        print_document(write_program(air))
+        return print_text(f"{shown(out)}: {air['digest']}")
+    return print_document(write_program(air))

@@ -12,13 +12,14 @@ from ..limits import MAX_VALUE_BYTES
 from ..options import EXACTLY_ONE
 from ..outcomes import PHASES
 from ..runtime import envelope as envelopes
-from ..runtime.driver import Driver, Host, Identity
-from ..runtime.interrupts import Cancelled
+from ..runtime.driver import Driver, Host, Identity, overdue
+from ..runtime.interrupts import Cancelled, Overdue
 from . import inputs
-from .output import error_text, note, pretty, print_document, print_text, relay, warning_text
+from .output import error_text, note, pretty, print_document, print_text, relay, relay_visible, warning_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from ..air.program import Program
@@ -42,7 +43,9 @@ def command(words: list[str], interrupts: Interrupts) -> int:
     code: int = envelope["exit_code"]
     interrupts.leave_when_stuck()
     if not as_json:
-        _print_for_people(envelope, run.diagnostics_text)
+        is_told = _print_for_people(envelope, run.diagnostics_text, interrupts.progress)
+        if code == 0 and (run.is_text_lost or not is_told):
+            code = PHASES["internal"]
     elif not print_document(data, interrupts.progress):
         code = PHASES["internal"]  # whatever it was, nobody has been told
     return code
@@ -51,7 +54,10 @@ def command(words: list[str], interrupts: Interrupts) -> int:
 class Run:
     """One run of the command: what is known of it so far, so that every failure finds its envelope."""
 
-    __slots__ = ("_as_json", "_interrupts", "_result_out", "_run_id", "_trace_file", "_warnings", "diagnostics_text")
+    __slots__ = (
+        "_as_json", "_deadline", "_interrupts", "_result_out", "_run_id", "_trace_file", "_warnings",
+        "diagnostics_text", "is_text_lost",
+    )  # fmt: skip
 
     def __init__(self, interrupts: Interrupts, as_json: bool):
         self._interrupts = interrupts
@@ -62,6 +68,10 @@ class Run:
         self._warnings: list[dict[str, str]] = []
         #: the program's errors as a terminal shows them
         self.diagnostics_text = ""
+        #: whether a message of the program could not be written
+        self.is_text_lost = False
+        #: monotonic seconds at which the run fails
+        self._deadline: float | None = None
 
     def execute(self, words: list[str]) -> dict[str, Any]:
         """Do everything up to the envelope. Never raises."""
@@ -69,6 +79,8 @@ class Run:
             return self._execute(words)
         except Cancelled:
             return envelopes.cancelled(self._run_id)
+        except Overdue:
+            return envelopes.refused(self._run_id, overdue(None), self._warnings)
         except Exception as fault:
             return envelopes.refused(self._run_id, inputs.as_failure(fault), self._warnings)
         finally:
@@ -96,10 +108,13 @@ class Run:
             from ..project.files import OutputFile
 
             self._trace_file = OutputFile(options["trace_out"], "the trace file")
-        self._interrupts.raise_at_end()
+        limits: dict[str, int] = options.get("run_limits", {})
+        if "deadline_ms" in limits:
+            self._deadline = started + limits["deadline_ms"] / 1000
+        self._interrupts.raise_at_end(self._deadline)
         try:
             program = self._load(options, root, started_in)
-            driver = self._admit(program, options, root, started)
+            driver = self._admit(program, options, root)
             _settle_memory()
         finally:
             self._interrupts.attend()
@@ -127,7 +142,7 @@ class Run:
             return read_program(read_file(options["air"], AIR_BYTES, "the AIR file"))
         return read_program(_air_bytes(options["air_json"]))
 
-    def _admit(self, program: Program, options: dict[str, Any], root: str, started: float) -> Driver:
+    def _admit(self, program: Program, options: dict[str, Any], root: str) -> Driver:
         """Everything that is checked before anything runs."""
         from ..runtime.admission import bind_tools, choose_entry, decode_inputs, reachable_tools
         from ..runtime.machine import Machine, RunLimits
@@ -160,14 +175,13 @@ class Run:
         run_limits = RunLimits(**{name: value for name, value in limits.items() if name != "deadline_ms"})
         detailed = options.get("trace_pure_functions", "full") == "full"
         machine = Machine(program, table, entry, arguments, run_limits, granted, trace_functions=detailed)
-        deadline = started + limits["deadline_ms"] / 1000 if "deadline_ms" in limits else None
         identity = Identity(self._run_id, program.digest, entry)
-        host = Host(self._show, relay)
-        return Driver(machine, handlers, identity, self._interrupts, host, deadline, limits.get("deadline_ms"))
+        host = Host(self._show, relay if self._as_json else relay_visible)
+        return Driver(machine, handlers, identity, self._interrupts, host, self._deadline, limits.get("deadline_ms"))
 
     def _show(self, text: str) -> None:
-        if not self._as_json:
-            print_text(text)
+        if not self._as_json and not print_text(text, interrupts=self._interrupts, due=self._deadline):
+            self.is_text_lost = True
 
     def _write_trace(self, file: OutputFile, trace: dict[str, Any]) -> None:
         """The run has happened: from here on a trace that cannot be written is a warning."""
@@ -221,14 +235,15 @@ def _settle_memory() -> None:
     gc.enable()
 
 
-def _print_for_people(envelope: dict[str, Any], diagnostics: str) -> None:
+def _print_for_people(envelope: dict[str, Any], diagnostics: str, progress: Callable[[], None]) -> bool:
+    """Print what people want to know of a run; False where its result could not be written."""
     note(warning_text(envelope["warnings"]))
     status = envelope["status"]
     explanation = envelope["explanation"]
     if status == "success":
         result = envelope["result"]
         if result is not None:
-            print_text(result if isinstance(result, str) else pretty(result))
+            return print_text(result if isinstance(result, str) else pretty(result), progress)
     elif status == "failed":
         note(diagnostics)
         error = {**envelope["error"], "hint": None} if diagnostics else envelope["error"]
@@ -237,3 +252,4 @@ def _print_for_people(envelope: dict[str, Any], diagnostics: str) -> None:
         note(f"stopped: {explanation['text'] if explanation else envelope['reason']}\n")
     else:
         note(f"{status}\n")
+    return True

@@ -9,6 +9,7 @@ from .. import __version__
 from ..air.program import SEMANTICS
 from ..codec import encode
 from ..documents import DOCUMENTS
+from ..outcomes import PHASES
 from ..runtime.envelope import error_object, exit_code
 from .arguments import parse
 from .inputs import as_failure, wants_json
@@ -31,13 +32,14 @@ def command(words: list[str]) -> int:
         failure = as_failure(fault)
         document["error"] = error_object(failure)
         code = exit_code(failure)
+    is_told = True
     if wants_json(words):
-        print_document(encode(document))
+        is_told = print_document(encode(document))
     elif document["error"] is not None:
         note(error_text(document["error"]))
     else:
-        print_text(f"touba {__version__} (Python {document['python']}, semantics {SEMANTICS})")
-    return code
+        is_told = print_text(f"touba {__version__} (Python {document['python']}, semantics {SEMANTICS})")
+    return code if is_told else PHASES["internal"]
 
 
 def describe() -> dict[str, Any]:

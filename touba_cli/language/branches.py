@@ -11,6 +11,7 @@ from .diagnostics import Related
 from .expressions import literal_key, raw, unknown_field
 from .forms import SAME, UNKNOWN, WIDEN, fit, inner, is_optional, show
 from .literals import OutOfRange, as_decimal
+from .names import LISTED, listed
 from .operators import check_code_literals
 from .scope import Facts, Path
 
@@ -196,10 +197,11 @@ class _When:
                 )
             return False
         if missing and self.node.otherwise is None:
-            shown = ", ".join(f"`{each}`" for each in missing)
+            shown = listed([f"`{each}`" for each in missing])
             self.body.report(
                 "TB6002", f"this `when` does not cover {shown}", self._head(),
-                "add the missing arms" if len(missing) > 1 else "add the missing arm", candidates=tuple(missing),
+                "add the missing arms" if len(missing) > 1 else "add the missing arm",
+                candidates=tuple(missing[:LISTED]),
             )  # fmt: skip
         elif not missing and self.node.otherwise is not None:
             self.body.report(

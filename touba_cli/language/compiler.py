@@ -135,7 +135,7 @@ class _Maker:
         made = lines.run()
         if self.problems.failed:
             return made
-        if lines.uses_attempt:
+        if any(instruction[0] == "attempt" for instruction in lines.code.instructions):
             self.features.add("attempt")
         file = self.files.index(declared.unit.path)
         source = declared.unit.source

@@ -5,8 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..air.types import freeze
+from ..limits import ALL_PATTERN_STATES
+from ..values.formats import FORMATS
+from ..values.patterns import PatternInvalid, check_pattern
 from . import tree
+from .diagnostics import Fix
 from .forms import UNKNOWN, show
+from .hints import near
 from .literals import OutOfRange, as_decimal, comparable, literal
 from .names import Unit
 
@@ -23,8 +28,15 @@ _EXAMPLES = {
 }  # fmt: skip
 
 
-def constraint_forms(unit: Unit, node: tree.ConstrainedType, base: TypeForm) -> tuple[TypeForm, ...]:
-    """The constraints of a type whose base is ``base``; those that are wrong are reported and left out."""
+def constraint_forms(
+    unit: Unit, node: tree.ConstrainedType, base: TypeForm, patterns: dict[str, int]
+) -> tuple[TypeForm, ...]:
+    """The constraints of a type; those that are wrong are reported and left out.
+
+    Parameters:
+        base: the type without them.
+        patterns: the program's patterns → states of their automatons; new ones are entered.
+    """
     found: list[TypeForm] = []
     seen: dict[str, tree.Constraint] = {}
     for constraint in node.constraints:
@@ -34,7 +46,11 @@ def constraint_forms(unit: Unit, node: tree.ConstrainedType, base: TypeForm) -> 
             _report(unit, constraint, f"`{constraint.word}` stands twice", "leave one")
             continue
         seen[constraint.word] = constraint
-        form = _length(unit, constraint, base) if constraint.word == "length" else _bound(unit, constraint, base)
+        if constraint.word == "matching":
+            form = _matching(unit, constraint, base, patterns)
+        else:
+            rule = {"length": _length, "format": _format}.get(constraint.word, _bound)
+            form = rule(unit, constraint, base)
         if form is not None:
             found.append(form)
     _check_bounds(unit, node, found)
@@ -76,6 +92,54 @@ def _bound(unit: Unit, node: tree.Constraint, base: TypeForm) -> TypeForm | None
         )  # fmt: skip
         return None
     return (node.word, freeze(code))
+
+
+def _text_of(unit: Unit, node: tree.Constraint, base: TypeForm) -> tree.Literal | None:
+    """The text behind `matching` or `format`, where it stands at a Text."""
+    if base != "Text":
+        _report(unit, node, f"`{node.word}` does not fit `{show(base)}`", "only Text has a pattern or format")
+        return None
+    return node.bound if isinstance(node.bound, tree.Literal) else None
+
+
+def _matching(unit: Unit, node: tree.Constraint, base: TypeForm, patterns: dict[str, int]) -> TypeForm | None:
+    text = _text_of(unit, node, base)
+    if text is None:
+        return None
+    pattern = str(text.value)
+    if pattern in patterns:
+        return ("matching", pattern)
+    try:
+        patterns[pattern] = check_pattern(pattern)
+    except PatternInvalid as fault:
+        start = text.span.start + 1  # it stands in the source as it is
+        place = tree.Span(start + fault.start, start + max(fault.end, fault.start + 1))
+        unit.problems.add("TB4006", "this is no pattern", unit.source, place, fault.message)
+        return None
+    if sum(patterns.values()) > ALL_PATTERN_STATES:
+        unit.problems.add(
+            "TB9010", f"the patterns of the program have more than {ALL_PATTERN_STATES} states", unit.source, text.span,
+            "use shorter quantities; `length` bounds a text at no cost",
+        )  # fmt: skip
+        del patterns[pattern]
+        return None
+    return ("matching", pattern)
+
+
+def _format(unit: Unit, node: tree.Constraint, base: TypeForm) -> TypeForm | None:
+    text = _text_of(unit, node, base)
+    if text is None:
+        return None
+    name = str(text.value)
+    if name in FORMATS:
+        return ("format", name)
+    nearest = near(name, FORMATS)
+    unit.problems.add(
+        "TB4006", "this format does not exist", unit.source, text.span,
+        f'write `"{nearest}"`' if nearest else f"formats are {', '.join(FORMATS)}",
+        candidates=(nearest,) if nearest else (), fix=Fix(text.span, f'"{nearest}"') if nearest else None,
+    )  # fmt: skip
+    return None
 
 
 def _check_bounds(unit: Unit, node: tree.ConstrainedType, forms: list[TypeForm]) -> None:

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..air.types import PROBLEM, thaw
+from ..limits import LEFT_OUT_FIELDS
 from . import tree
 from .body import Body, rule
 from .diagnostics import Fix, Related
 from .expressions import unknown_field
 from .forms import UNKNOWN, inner, is_optional, opened, show
-from .names import Declared
+from .names import LISTED, Declared, listed
 from .scope import Typed, unknown
 from .signatures import Signature
 from .types import FieldType
@@ -109,7 +110,7 @@ def unknown_variant(body: Body, name: tree.Name, choice: str) -> None:
         "TB3009", f"`{show(choice)}` has no variant `{name.text}`", name.span,
         f"did you mean `{nearest}`?" if nearest else "",
         related=(declared.related(body.unit),) if declared is not None else (), help=help_text,
-        candidates=(nearest,) if nearest else tuple(variants),
+        candidates=(nearest,) if nearest else tuple(variants[:LISTED]),
     )  # fmt: skip
 
 
@@ -124,7 +125,7 @@ def _misused(body: Body, node: tree.Capital, found: Declared) -> Typed:
         variants = list(body.types.choices[found.ref])
         body.report(
             "TB3007", f"`{name}` is a choice, not one of its variants", node.name.span,
-            f"write `{name}.{variants[0]}`" if variants else "", candidates=tuple(variants),
+            f"write `{name}.{variants[0]}`" if variants else "", candidates=tuple(variants[:LISTED]),
         )  # fmt: skip
     else:
         form = body.types.base(found.ref)
@@ -175,8 +176,14 @@ def _field_values(
 ) -> list[list[Any]]:
     """The values of all fields in the order of the declaration; an Optional field that is left out is absent."""
     given = _by_name(body, arguments, fields, name, ref, "field")
-    codes = []
+    codes: list[list[Any]] = []
     missing = []
+    if not body.types.leave_out(len(fields) - len(given)):
+        body.report(
+            "TB9008", f"the program leaves out more than {LEFT_OUT_FIELDS:,} Optional fields", node.span,
+            "group fields that are seldom there in a record of their own",
+        )  # fmt: skip
+        return codes
     for each in fields:
         argument = given.get(each.name)
         if argument is not None:
@@ -188,11 +195,10 @@ def _field_values(
             codes.append(["bool", False])
     unnamed = any(argument.name is None for argument in arguments)
     if missing and not unnamed and UNKNOWN not in (each.base for each in missing):
-        shown = ", ".join(f"`{each.name}`" for each in missing)
+        names = [each.name for each in missing]
         body.report(
-            "TB4003", f"`{name}` needs {shown}", node.span,
-            "add " + ", ".join(f"`{each.name}: …`" for each in missing),
-            candidates=tuple(each.name for each in missing),
+            "TB4003", f"`{name}` needs {listed([f'`{each}`' for each in names])}", node.span,
+            "add " + listed([f"`{each}: …`" for each in names]), candidates=tuple(names[:LISTED]),
         )  # fmt: skip
     return codes
 
@@ -201,7 +207,7 @@ def _by_name(
     body: Body, arguments: list[tree.Argument], fields: Sequence[FieldType], name: str, form: TypeForm | None, what: str
 ) -> dict[str, tree.Argument]:
     """Named arguments by their names; those that are unnamed, unknown or twice there are reported and looked at."""
-    known = {each.name for each in fields}
+    known = body.types.by_name(fields)
     given: dict[str, tree.Argument] = {}
     for argument in arguments:
         if argument.name is None:
@@ -232,13 +238,13 @@ def _unknown_input(body: Body, word: tree.Name, fields: Sequence[FieldType], nam
     nearest = body.problems.near(word.text, names)
     body.report(
         "TB4003", f"`{name}` takes no `{word.text}`", word.span, f"did you mean `{nearest}`?" if nearest else "",
-        help=None if nearest else "it takes " + (", ".join(f"`{each}`" for each in names) or "nothing"),
-        candidates=(nearest,) if nearest else tuple(names),
+        help=None if nearest else "it takes " + (listed([f"`{each}`" for each in names]) or "nothing"),
+        candidates=(nearest,) if nearest else tuple(names[:LISTED]),
     )  # fmt: skip
 
 
 def _shape(name: str, fields: Sequence[FieldType]) -> str:
-    return f"{name}({', '.join(f'{each.name}: …' for each in fields)})"
+    return f"{name}({listed([f'{each.name}: …' for each in fields])})"
 
 
 # --- functions and calls ----------------------------------------------------------------------------------------------
@@ -271,12 +277,12 @@ def arguments(body: Body, signature: Signature, given: list[tree.Argument], span
     named = _by_name(body, given, takes, signature.name, None, "input")
     missing = [each for each in takes if each.name not in named]
     if missing and all(argument.name is not None for argument in given):
-        shown = ", ".join(f"`{each.name}`" for each in missing)
+        shown = listed([f"`{each.name}`" for each in missing])
         body.report(
             "TB4003", f"`{signature.name}` needs {shown}", span,
-            "add " + ", ".join(f"`{each.name}: {'none' if is_optional(each.base) else '…'}`" for each in missing),
+            "add " + listed([f"`{each.name}: {'none' if is_optional(each.base) else '…'}`" for each in missing]),
             related=signature.related(body.unit),
-            candidates=tuple(each.name for each in missing),
+            candidates=tuple(each.name for each in missing[:LISTED]),
         )  # fmt: skip
     return [
         body.place(named[each.name].value, each.declared, each.name) if each.name in named else ["bool", False]
@@ -304,7 +310,7 @@ def _with(body: Body, node: tree.With, hint: TypeForm | None) -> Typed:
         body.report("TB4003", "`with` changes no field", node.span, "write `with (field: …)`")
         return Typed(of.form, of.code)
     given = _by_name(body, node.changes, fields, show(of.form), of.form, "field")
-    by_name = {each.name: each for each in fields}
+    by_name = body.types.by_name(fields)
     changes = [[name, body.place(argument.value, by_name[name].declared, name)] for name, argument in given.items()]
     return Typed(of.form, ["with", of.code, changes])
 

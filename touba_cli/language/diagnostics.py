@@ -91,6 +91,9 @@ CODES: dict[str, str] = {
     "TB9004": "interpolations are nested too deep",
     "TB9005": "a program has too many files",
     "TB9006": "an expression or a type is nested too deep",
+    "TB9007": "a type has too many fields or variants",
+    "TB9008": "a program leaves out too many Optional fields",
+    "TB9010": "the patterns of a program are too large",
 }
 
 

@@ -14,7 +14,9 @@ from .body import Body, rule, wants_hint
 from .diagnostics import Fix, Related
 from .forms import BOTTOM, UNKNOWN, common, inner, is_optional, mentions, opened, show
 from .literals import OutOfRange, comparable, literal
+from .names import LISTED
 from .scope import Facts, Path, Typed, unknown
+from .types import FieldType
 
 if TYPE_CHECKING:
     from ..air.types import TypeForm
@@ -101,14 +103,17 @@ def field_form(body: Body, form: TypeForm, name: tree.Name, of: tree.Node) -> Ty
     found = fields.get(name.text)
     if found is None:
         unknown_field(body, form, name, list(fields))
-    return found
+        return None
+    return found.base
 
 
-def _fields(body: Body, form: TypeForm) -> dict[str, TypeForm] | None:
+def _fields(body: Body, form: TypeForm) -> dict[str, FieldType] | None:
     if isinstance(form, str):
         fields = body.types.records.get(form)
-        return None if fields is None else {each.name: each.base for each in fields}
-    return {"key": "Text", "value": inner(form)} if form[0] == "Entry" else None
+        return None if fields is None else body.types.by_name(fields)
+    if form[0] != "Entry":
+        return None
+    return {"key": FieldType("key", "Text", "Text"), "value": FieldType("value", inner(form), inner(form))}
 
 
 def unknown_field(body: Body, form: TypeForm, name: tree.Name, names: list[str]) -> None:
@@ -122,7 +127,7 @@ def unknown_field(body: Body, form: TypeForm, name: tree.Name, names: list[str])
         "TB3003", f"`{show(form)}` has no field `{name.text}`", name.span,
         f"did you mean `{nearest}`?" if nearest else "",
         related=(declared.related(body.unit),) if declared is not None else (), help=help_text,
-        candidates=(nearest,) if nearest else tuple(names),
+        candidates=(nearest,) if nearest else tuple(names[:LISTED]),
     )  # fmt: skip
 
 

@@ -31,6 +31,13 @@ TAKEN_NAMES = frozenset((*BUILT_IN_TYPE_NAMES, "List", "Map", "Optional")) - {"P
 #: the most candidates that a problem lists
 LISTED = 50
 
+
+def listed(words: list[str]) -> str:
+    """Words in a message: the first `LISTED`, and how many more there are."""
+    shown = ", ".join(words[:LISTED])
+    return f"{shown} and {len(words) - LISTED} more" if len(words) > LISTED else shown
+
+
 #: the module of the built-in declarations, such as `type:touba/Problem`
 OWN_MODULE = "touba"
 

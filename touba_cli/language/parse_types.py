@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from ..limits import BRACKET_DEPTH
 from . import tree
-from .cursor import Stop, later, name_of
+from .cursor import Stop, name_of
 from .hints import FOREIGN_TYPES
 from .parse_expr import ExpressionReader
 from .tree import Name, Span, Type
-from .words import CONSTRAINT_WORDS, GENERIC_WORDS, HARD_WORDS, LATER_WORDS
+from .words import CONSTRAINT_WORDS, GENERIC_WORDS, HARD_WORDS
 
 
 class LineReader(ExpressionReader):
@@ -33,8 +33,6 @@ class LineReader(ExpressionReader):
         constraints: list[tree.Constraint] = []
         while self.token.kind == "word" and self.token.text in CONSTRAINT_WORDS:
             constraints.append(self._constraint())
-        if self.token.kind == "word" and self.token.text in LATER_WORDS["constraint"]:
-            self.stop("TB2006", f"`{self.token.text}` is no constraint", self.token, later(self.token.text))
         if self.token.kind in ("<", "[", "?"):
             self._foreign_generic(of)
         return tree.ConstrainedType(Span(start, self.last_end), of, constraints) if constraints else of
@@ -116,6 +114,9 @@ class LineReader(ExpressionReader):
 
     def _constraint(self) -> tree.Constraint:
         token = self.advance()
+        if token.text in ("matching", "format"):
+            text = self._constraint_text(token.text)
+            return tree.Constraint(Span(token.start, self.last_end), token.text, bound=text)
         if token.text != "length":
             bound = self.literal("a number or date")
             return tree.Constraint(Span(token.start, self.last_end), token.text, bound=bound)
@@ -136,6 +137,18 @@ class LineReader(ExpressionReader):
                 )
             high = self.small_int("a whole number") if self.accept_word("to") else low
         return tree.Constraint(Span(token.start, self.last_end), "length", low, high)
+
+    def _constraint_text(self, word: str) -> tree.Literal:
+        example = '"[A-Z]{2}[0-9]{6}"' if word == "matching" else '"email"'
+        token = self.token
+        if token.kind != "text":
+            self.fail(f"a text behind `{word}`", f"write `{word} {example}`")
+        self.advance()
+        assert isinstance(token.value, list)
+        written = token.value[0]
+        if len(token.value) > 1 or not isinstance(written, str):
+            self.stop("TB2011", f"`{word}` has no interpolation", token, f"write it like {example}")
+        return tree.Literal(Span(token.start, token.end), "text", written)
 
     # --- names with types ----------------------------------------------------------------------------------------
 

@@ -50,7 +50,6 @@ class Lines:
         self.loops: list[Loop] = []
         #: attempts that are open where the next instruction stands
         self.attempts = 0
-        self.uses_attempt = False
         self._sites = 0
         self._shows = 0
         self._rules: dict[type, Callable[[Any], bool]] = {
@@ -411,7 +410,6 @@ class Lines:
     # --- failures ---------------------------------------------------------------------------------------------------
 
     def _attempt(self, node: tree.Attempt) -> bool:
-        self.uses_attempt = True
         scopes = self.body.scopes
         before = scopes.facts
         start = self.emit(tree.Span(node.span.start, node.span.start), "attempt", -1, -1)

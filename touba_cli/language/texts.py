@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 ESCAPES: dict[str, str] = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "\\": "\\", "{": "{"}
 LEGAL_ESCAPES = '`\\n` `\\t` `\\r` `\\"` `\\\\` `\\{` `\\u{…}`'
 
+_PATTERN = re.compile(r'((?:[^"\\]|\\.)*)"')
 _PLAIN = re.compile(r'[^"\\{]*')
 _SPECIAL = re.compile(r'\\|\{|"""')
 _UNICODE = re.compile(r"\\u\{([0-9A-Fa-f]{1,6})\}")
@@ -41,11 +42,23 @@ class TextReader:
     def read(self, tokens: list[Token], start: int, end: int, limit: int, depth: int, nested: bool) -> Token | None:
         """The text whose opening quotes stand at ``start``; None where it does not close inside an interpolation."""
         if end - start == 1:
+            if not nested and tokens and tokens[-1].kind == "word" and tokens[-1].text == "matching":
+                return self._pattern(start, limit)
             return self._line_text(start, limit, depth, nested)
         if nested:
             return None
         raw = bool(tokens) and tokens[-1].kind == "word" and tokens[-1].text == "raw"
         return self._block(start, limit, raw)
+
+    def _pattern(self, start: int, limit: int) -> Token:
+        """The text behind `matching`, which stands as it is written: braces and backslashes are the pattern's own."""
+        stop = self._lexer.line_end(start, limit)
+        match = _PATTERN.match(self._text, start + 1, stop)
+        if match is not None:
+            return Token("text", self._text[start : match.end()], start, match.end(), joined([match[1]]))
+        self._lexer.report("TB1005", "a text is not closed", start, start + 1, 'it ends with `"` on the same line')
+        self._lexer.cuts.add(start)
+        return Token("bad", self._text[start:stop], start, stop)
 
     # --- texts on one line ---------------------------------------------------------------------------------------
 

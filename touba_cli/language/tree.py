@@ -51,10 +51,10 @@ class GenericType(Node):
 
 @dataclass(eq=False, slots=True)
 class Constraint(Node):
-    """`length 1 to 40`, `min 0`: ``word`` is ``length``, ``min``, ``max``, ``above`` or ``below``.
+    """`length 1 to 40`, `min 0`: ``word`` is one of `CONSTRAINT_WORDS`.
 
     For ``length``: low and high are whole numbers or None. For the others ``bound`` is a literal expression (a
-    `Literal`, or a `Prefix` "-" over one).
+    `Literal`, or a `Prefix` "-" over one); for ``matching`` and ``format`` a text, that of a pattern as it is written.
     """
 
     word: str

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..air.types import BUILT_IN_TYPES, GENERIC_TYPES, PLAIN_TYPES, PROBLEM, freeze, thaw
+from ..limits import LEFT_OUT_FIELDS, TYPE_MEMBERS
 from . import tree
 from .circles import circles
 from .constraints import constraint_forms
@@ -51,6 +52,11 @@ class Types:
             each.ref: each for unit in program.units for each in unit.declared.values() if each.is_type
         }
         self._aliases: dict[str, tuple[TypeForm, TypeForm, int]] = {}
+        #: id of a list of fields → the list, and its fields by name
+        self._by_name: dict[int, tuple[Sequence[FieldType], dict[str, FieldType]]] = {}
+        self._left_out = 0
+        #: the patterns of `matching` → states of their automatons
+        self._patterns: dict[str, int] = {}
         self._resolve()
 
     # --- what later passes ask --------------------------------------------------------------------------------------
@@ -74,6 +80,18 @@ class Types:
         if form[0] == "is":
             return self.base(form[1])
         return (form[0], self.base(form[1]))
+
+    def by_name(self, fields: Sequence[FieldType]) -> dict[str, FieldType]:
+        """Fields by their names. They are looked for in every expression that names one, and listed once."""
+        found = self._by_name.get(id(fields))
+        if found is None:
+            found = self._by_name[id(fields)] = (fields, {each.name: each for each in fields})
+        return found[1]
+
+    def leave_out(self, fields: int) -> bool:
+        """Count fields that are left out of a record or variant; whether the program may leave out so many."""
+        self._left_out += fields
+        return self._left_out <= LEFT_OUT_FIELDS
 
     def constrained(self, form: TypeForm) -> bool:
         """Whether values of the type have constraints to check, other than those inside records and choices."""
@@ -149,7 +167,7 @@ class Types:
         while is_optional(self._shallow(of)):
             of = inner(self._shallow(of))
             wrappers += 1
-        constraints = constraint_forms(unit, node, self.base(of))
+        constraints = constraint_forms(unit, node, self.base(of), self._patterns)
         form: TypeForm = ("is", of, constraints) if constraints else of
         for _ in range(wrappers):
             form = ("Optional", form)
@@ -239,6 +257,7 @@ class Types:
         node = declared.node
         assert isinstance(node, tree.RecordDecl)
         fields = self._fields(declared.unit, node.fields, "field")
+        self._check_members(declared, declared.unit, node.fields, "fields")
         self.records[declared.ref] = fields
         self.document[declared.ref] = _documented(
             {"kind": "record", "fields": [_field(each, form) for each, form in zip(node.fields, fields, strict=True)]},
@@ -250,10 +269,12 @@ class Types:
         assert isinstance(node, tree.ChoiceDecl)
         unit = declared.unit
         report_duplicates(unit, (variant.name for variant in node.variants), "variant")
+        self._check_members(declared, unit, node.variants, "variants")
         variants: dict[str, list[FieldType]] = {}
         document = []
         for variant in node.variants:
             fields = self._fields(unit, variant.fields, "field")
+            self._check_members(declared, unit, variant.fields, "fields in a variant")
             for each in variant.fields:
                 if "choice" in (each.name.text, each.wire):
                     self.problems.add(
@@ -268,6 +289,13 @@ class Types:
             document.append(_documented(entry, variant.doc))
         self.choices[declared.ref] = variants
         self.document[declared.ref] = _documented({"kind": "choice", "variants": document}, node.doc)
+
+    def _check_members(self, declared: Declared, unit: Unit, nodes: Sequence[Any], what: str) -> None:
+        if len(nodes) > TYPE_MEMBERS:
+            self.problems.add(
+                "TB9007", f"`{declared.name}` has more than {TYPE_MEMBERS:,} {what}", unit.source,
+                nodes[TYPE_MEMBERS].name.span, "use a List or a Map, or records in records",
+            )  # fmt: skip
 
     def _fields(self, unit: Unit, nodes: list[tree.FieldDecl], what: str) -> list[FieldType]:
         if not report_duplicates(unit, (node.name for node in nodes), what):

@@ -64,7 +64,7 @@ CONTINUATIONS: dict[str, str] = {
 #: first words of lines in a `when`
 ARM_WORDS: tuple[str, ...] = ("is", "else")
 
-CONSTRAINT_WORDS: tuple[str, ...] = ("length", "min", "max", "above", "below")
+CONSTRAINT_WORDS: tuple[str, ...] = ("length", "min", "max", "above", "below", "matching", "format")
 
 GENERIC_WORDS: tuple[str, ...] = ("List", "Map", "Optional")
 
@@ -83,6 +83,5 @@ LATER_WORDS: dict[str, frozenset[str]] = {
     "tool": frozenset(("reads", "writes", "compensate")),
     "statement": frozenset(("ask", "human", "parallel", "compensate")),
     "expression": frozenset(("ask", "human", "parallel")),
-    "constraint": frozenset(("format", "matching")),
     "effect": frozenset(("key",)),
 }

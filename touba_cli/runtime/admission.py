@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+
 from ..errors import ToubaFailure
 from ..options import nearest
+from ..project.files import inside
 from ..project.manifest import PYTHON_WORDS, Launcher
 from ..values.check import ValueInvalid
 from .spawn import handler_environment
@@ -38,6 +41,7 @@ class Handler:
         "max_response_bytes",
         "memories",
         "ref",
+        "script",
         "secrets",
         "timeout_from",
         "timeout_ms",
@@ -50,6 +54,8 @@ class Handler:
         self.argv = argv
         #: no Python script: nothing in it watches the life line
         self.foreign = binding.command[0] not in PYTHON_WORDS
+        #: the script as the manifest names it, where it is one
+        self.script = None if self.foreign else binding.command[1]
         self.environment = environment
         #: what the tool requires: a handler gets no more, whatever the manifest would allow
         self.grants: frozenset[str] = frozenset(tool.requires)
@@ -62,6 +68,17 @@ class Handler:
         self.timeout_from = binding.timeout_from(tool.timeout_ms)
         self.max_request_bytes = binding.max_request_bytes
         self.max_response_bytes = binding.max_response_bytes
+
+    def displaced(self) -> str | None:
+        """Why the script may not be started any more, in words: meanwhile its path leads out of the project root, which
+        is the current folder. None where it may."""
+        if self.script is None:
+            return None
+        try:
+            inside(os.getcwd(), self.script, "the handler script")
+        except (ToubaFailure, OSError) as fault:
+            return fault.message if isinstance(fault, ToubaFailure) else "the project root is gone"
+        return None
 
 
 # --- entry ------------------------------------------------------------------------------------------------------------

@@ -14,9 +14,16 @@ import select
 from ..codec import ExactNumber, JsonInvalid, decode, encode, key_digest
 from ..documents import read_document
 from ..errors import ToubaFailure
-from ..limits import ERROR_MESSAGE_CHARACTERS, HANDLER_GRACE_MS, LINGER_MS
+from ..limits import (
+    ERROR_MESSAGE_CHARACTERS,
+    HANDLER_GRACE_MS,
+    LINGER_MS,
+    STDERR_FORWARDED_BYTES,
+    STDERR_TAIL_BYTES,
+)
 from ..project.files import cause
 from . import signals
+from .answers import SDK_CODES, code_fault, decoded, leaks, told
 from .machine import Settled
 
 TYPE_CHECKING = False
@@ -27,17 +34,6 @@ if TYPE_CHECKING:
     from .admission import Handler
     from .machine import Need
     from .spawn import Child
-
-#: codes with which the SDK's side of a handler refuses or reports; any other code in an answer is the handler's own
-_SDK_CODES = (
-    "ToolHandlerFailed",
-    "ToolRefMismatch",
-    "HandlerRefused",
-    "ToolResultInvalid",
-    "MemoryMetadataInvalid",
-    "ToolRequestTooLarge",
-    "ToolResponseTooLarge",
-)
 
 _CHUNK = 256 * 1024
 _RELAY_BYTES = 64 * 1024
@@ -275,22 +271,21 @@ class HandlerCall:
             if self._child.status == 0:
                 message += "; a script serves its tool when it calls `define_tool(..., run=...)` as it is run"
             return self._unstated("ToolExited", message)
+        secrets = list(self._handler.secrets.values())
         document = self._complete
         if document is None:
             try:
                 document = read_document("touba-tool-response-v1", data, self._handler.max_response_bytes)
             except ToubaFailure as failure:
-                secrets = self._handler.secrets.values()
-                if any(secret.encode() in data or secret in failure.message for secret in secrets):
-                    # The message would show it, where it is the name of a member that should not be there.
+                said = decoded(data)
+                if leaks(data, said, secrets):
                     return self._unstated("SecretLeak", f"the answer of {ref} holds a secret; it was withheld")
                 if (self._child.status or 0) < 0:
                     end = self._child.describe_end()
                     return self._unstated("ToolExited", f"the handler of {ref} ended within its answer ({end})")
-                return self._unstated(
-                    "ToolResponseInvalid", f"the answer of {ref} is no tool response: {failure.message}"
-                )
-        if self._handler.secrets and _holds(document, list(self._handler.secrets.values())):
+                why = told(failure.message, said)
+                return self._unstated("ToolResponseInvalid", f"the answer of {ref} is no tool response: {why}")
+        if leaks(data, document, secrets):
             stated = "done" if document["ok"] else document["error"].get("effect")
             message = f"the answer of {ref} holds a secret; it was withheld"
             return Settled.failed("SecretLeak", message, effect=self._effect(stated))
@@ -301,12 +296,16 @@ class HandlerCall:
                 return Settled.failed("MemoryNotDeclared", message, effect=self._effect("done"))
             return Settled.given(document.get("value"))
         error = document["error"]
+        why_not = code_fault(error["code"])
+        if why_not is not None:
+            message = f"the answer of {ref} is no tool response: {why_not}"
+            return Settled.failed("ToolResponseInvalid", message, effect=self._effect(error.get("effect")))
         return Settled.failed(
             error["code"],
             error["message"][:ERROR_MESSAGE_CHARACTERS],
             retryable=error.get("retryable") or False,
             effect=self._effect(error.get("effect")),
-            own=error["code"] not in _SDK_CODES,
+            own=error["code"] not in SDK_CODES,
         )
 
     def _unstated(self, code: str, message: str) -> Settled:
@@ -336,26 +335,6 @@ def _undeclared(statements: list[dict[str, Any]], memories: dict[str, tuple[str,
     return None
 
 
-def _holds(document: Any, secrets: list[str]) -> bool:
-    """Whether a text or number of the document, keys included, holds one of the secrets."""
-    waiting = [document]
-    while waiting:
-        value = waiting.pop()
-        if isinstance(value, ExactNumber):
-            value = value.text
-        elif isinstance(value, int) and not isinstance(value, bool):
-            value = str(value)
-        if isinstance(value, str):
-            if any(secret in value for secret in secrets):
-                return True
-        elif isinstance(value, list):
-            waiting.extend(value)
-        elif isinstance(value, dict):
-            waiting.extend(value)
-            waiting.extend(value.values())
-    return False
-
-
 #: how a line of `touba-progress-v1` begins
 _PROGRESS = b'{"protocol":"touba-progress-v1"'
 
@@ -382,7 +361,8 @@ class Relay:
     """Forwards a handler's standard error line by line, with its secrets (and their lines) replaced.
 
     Each line gets the tool's name in front, because several handlers share one standard error. A line that
-    `context.log` or `context.progress` wrote is forwarded as the text that it holds.
+    `context.log` or `context.progress` wrote is forwarded as the text that it holds. Of what comes after the first
+    `STDERR_FORWARDED_BYTES` the end is forwarded when the handler is over, with the count of what was left out.
 
     Parameters:
         secrets: what is withheld.
@@ -390,7 +370,7 @@ class Relay:
         name: the tool's name in front of each line; empty for none.
     """
 
-    __slots__ = ("_forward", "_held", "_inside", "_mark", "_secrets")
+    __slots__ = ("_forward", "_held", "_inside", "_left_out", "_mark", "_room", "_secrets", "_tail")
 
     def __init__(self, secrets: list[str], forward: Callable[[bytes], None], name: str = ""):
         self._mark = f"[{name}] ".encode() if name else b""
@@ -400,6 +380,10 @@ class Relay:
         self._secrets = sorted((part.encode("utf-8") for part in parts if len(part) >= 8), key=len, reverse=True)
         self._forward = forward
         self._held = b""
+        self._room = STDERR_FORWARDED_BYTES
+        #: the end of what came after there was no room any more, and the number of bytes before it
+        self._tail = b""
+        self._left_out = 0
 
     def feed(self, data: bytes) -> None:
         """Take more bytes; whole lines are forwarded."""
@@ -421,6 +405,11 @@ class Relay:
         if self._held or self._inside:
             self._send(self._held + b"\n")
             self._held = b""
+        if self._left_out:
+            self.note(f"{self._mark.decode()}… {self._left_out} bytes were left out\n")
+        if self._tail:
+            self._forward(self._tail)
+            self._tail = b""
 
     def _send(self, data: bytes) -> None:
         whole, _, rest = data.rpartition(b"\n")
@@ -429,10 +418,26 @@ class Relay:
         for line in [*lines, rest] if rest else lines:
             if not self._inside:
                 sent.append(self._mark)
-                line = _progress_text(line) if line.startswith(_PROGRESS) else line
+                # A secret may have been spelt with escapes.
+                line = self._withhold(_progress_text(line)) if line.startswith(_PROGRESS) else line
             sent.append(line)
             self._inside = not line.endswith(b"\n")
-        self._forward(b"".join(sent))
+        self._pass_on(b"".join(sent))
+
+    def _pass_on(self, data: bytes) -> None:
+        """Forward text, or keep its end where enough was forwarded."""
+        if len(data) <= self._room:
+            self._room -= len(data)
+            self._forward(data)
+            return
+        self._room = 0
+        kept = self._tail + data
+        over = len(kept) - STDERR_TAIL_BYTES
+        if over > 0:
+            # From the begin of a line, where there is one.
+            over = kept.find(b"\n", over) + 1 or over
+            self._left_out += over
+        self._tail = kept[max(over, 0) :]
 
     def _withhold(self, data: bytes) -> bytes:
         for secret in self._secrets:

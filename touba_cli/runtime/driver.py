@@ -62,6 +62,12 @@ def _now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
+def overdue(deadline_ms: int | None) -> ToubaFailure:
+    """The failure of a run that has passed its deadline; ``deadline_ms`` is what was set, where that is known."""
+    allowed = "" if deadline_ms is None else f" of {deadline_ms} ms (`deadline_ms` of `run_limits`)"
+    return ToubaFailure("DeadlineExceeded", f"the run took longer than its deadline{allowed}")
+
+
 class Identity:
     """What names a run: its id, the digest of its program and the reference of its entry."""
 
@@ -87,8 +93,8 @@ class Driver:
     """
 
     __slots__ = (
-        "_calls", "_deadline", "_deadline_ms", "_handlers", "_host", "_identity", "_interrupts", "_machine", "_messages",
-        "_spawner", "_trace", "_warnings",
+        "_calls", "_deadline", "_deadline_ms", "_handlers", "_host", "_identity", "_interrupts", "_machine",
+        "_messages", "_spawner", "_trace", "_warnings",
     )  # fmt: skip
 
     def __init__(
@@ -167,8 +173,7 @@ class Driver:
         if self._interrupts.look():
             raise Cancelled
         if self._deadline is not None and time.monotonic() >= self._deadline:
-            allowed = "" if self._deadline_ms is None else f" of {self._deadline_ms} ms (`deadline_ms` of `run_limits`)"
-            raise ToubaFailure("DeadlineExceeded", f"the run took longer than its deadline{allowed}")
+            raise overdue(self._deadline_ms)
 
     def _take(self, progress: Progress) -> Outcome | None:
         """Keep and tell what is new, and start the handlers that are needed."""
@@ -202,6 +207,11 @@ class Driver:
                     f"the request to {need.ref} has {len(request)} bytes; {handler.max_request_bytes} are allowed",
                 ),
             )
+            return
+        displaced = handler.displaced()
+        if displaced is not None:
+            message = f"the handler of {need.ref} was not started: {displaced}"
+            self._machine.settle(need.occurrence, Settled.failed("HandlerNotStarted", message))
             return
         first = self._spawner is None
         if first and handler.foreign:

@@ -5,7 +5,7 @@ main thread does:
 
 * while it reads the request and while it drives the machine it polls, and `look` tells;
 * while it compiles and admits a program it is busy with nothing but Python: between `raise_at_end` and `attend` a
-  request raises `Cancelled` in the middle of that, and a timer looks at the life line;
+  request raises `Cancelled` in the middle of that, and a timer looks at the life line and at the run's deadline;
 * while it writes the result document it may be stuck in a pipe that nobody reads: after `leave_when_stuck` the timer
   ends the process when the end was asked for and nothing moves.
 """
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import os
 import select
+import time
 
 from . import signals
 
@@ -37,6 +38,10 @@ class Cancelled(BaseException):
     """The end was asked for. No `Exception`, so that nothing on the way takes it for a fault of its own."""
 
 
+class Overdue(BaseException):
+    """The run's deadline has passed before it began. No `Exception`, for the same reason."""
+
+
 def unblock() -> None:
     """Take the signals that an engine blocks while it starts this process; those that wait come now."""
     signals.pthread_sigmask(signals.SIG_UNBLOCK, _NEEDED)
@@ -45,13 +50,15 @@ def unblock() -> None:
 class Interrupts:
     """What asks a run to end: signals, and the end of the life line once there is one."""
 
-    __slots__ = ("_life_line", "_mode", "_stuck", "_wake_read", "_wake_write", "requests")
+    __slots__ = ("_due", "_life_line", "_mode", "_stuck", "_wake_read", "_wake_write", "requests")
 
     def __init__(self) -> None:
         self._life_line: int | None = None
         self._wake_read = self._wake_write = -1
         self._mode: Literal["look", "raise", "leave"] = "look"
         self._stuck = 0
+        #: monotonic seconds at which `Overdue` is raised while a program is compiled and admitted
+        self._due: float | None = None
         #: how often the end was asked for; from the second time on nothing is waited for
         self.requests = 0
 
@@ -88,10 +95,18 @@ class Interrupts:
         if self._mode == "raise" and self.requests:
             self._mode = "look"  # once: what comes now is the way out
             raise Cancelled
+        if self._mode == "raise" and self._due is not None and time.monotonic() >= self._due:
+            self._mode = "look"
+            raise Overdue
 
-    def raise_at_end(self) -> None:
-        """From here to `attend` a request to end raises `Cancelled` wherever the main thread is just then."""
+    def raise_at_end(self, due: float | None = None) -> None:
+        """From here to `attend` a request to end raises `Cancelled` wherever the main thread is just then.
+
+        Parameters:
+            due: monotonic seconds from which on `Overdue` is raised.
+        """
         self._mode = "raise"
+        self._due = due
         self._set_timer()
         self.look()
         self._raise()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from ..air.types import BUILT_IN_TYPES, base, freeze, show
 from ..errors import ToubaFailure
-from .constraints import make_rule
+from .constraints import make_rule, reading_steps
 from .model import ABSENT, ENTRY, ListValue, MapValue, Present
 from .paths import Fault, item_step, key_step
 from .readers import (
@@ -203,7 +203,8 @@ class TypeTable:
 
     def constrain(self, form: TypeForm, value: Value, label: str, meter: Meter) -> None:
         """Check the constraints of a declared type: through aliases, Optional and elements, not into records and
-        choices, whose fields were checked when they were made. Charges 1 for each element that it looks at.
+        choices, whose fields were checked when they were made. Charges 1 for each element that it looks at, and for
+        each pattern and format 1 for every 16 code points that it reads.
 
         Parameters:
             form: the declared type; the value has its base type.
@@ -286,6 +287,7 @@ def _rule_checker(inner: Checker | None, constraints: tuple[Any, ...]) -> Checke
     rule = make_rule(constraints)
 
     def check(value: Value, meter: Meter) -> None:
+        meter.charge(reading_steps(constraints, value))
         broken = rule(value)
         if broken is not None:
             raise Fault(broken)

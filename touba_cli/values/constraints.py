@@ -1,12 +1,15 @@
-"""Constraints of types: ``["length", LOW, HIGH]`` and ``["min"|"max"|"above"|"below", LITERAL]``.
+"""Constraints of types: ``["length", LOW, HIGH]``, ``["min"|"max"|"above"|"below", LITERAL]``, ``["matching", P]``
+and ``["format", NAME]``.
 
 A constraint binds the value itself, through Optional the value inside; it never looks into elements.
 """
 
 from __future__ import annotations
 
+from ..errors import ToubaFailure
 from .literals import literal
 from .model import ABSENT, ListValue, MapValue, Present
+from .paths import shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,9 +31,9 @@ def make_rule(constraints: tuple[Any, ...]) -> Rule:
         constraints: those of an ``("is", BASE, CONSTRAINTS)``.
 
     Raises:
-        ToubaFailure: AirInvalid, where a limit is no literal.
+        ToubaFailure: AirInvalid, where a limit is no literal, a pattern or format none.
     """
-    rules = [_length(*rest) if kind == "length" else _bound(kind, rest[0]) for kind, *rest in constraints]
+    rules = [_RULES[constraint[0]](*constraint) for constraint in constraints]
 
     def check(value: Value) -> str | None:
         while isinstance(value, Present):
@@ -46,7 +49,17 @@ def make_rule(constraints: tuple[Any, ...]) -> Rule:
     return check
 
 
-def _length(low: int | None, high: int | None) -> Rule:
+def reading_steps(constraints: tuple[Any, ...], value: Value) -> int:
+    """The steps that checking the constraints is charged: 1 for every 16 code points that a pattern or format reads."""
+    readers = sum(constraint[0] in ("matching", "format") for constraint in constraints)
+    if not readers:
+        return 0
+    while isinstance(value, Present):
+        value = value.value
+    return 0 if value is ABSENT else readers * (len(value) >> 4)
+
+
+def _length(kind: str, low: int | None, high: int | None) -> Rule:
     def check(value: Value) -> str | None:
         if isinstance(value, ListValue):
             length, unit = len(value.items), "elements"
@@ -80,3 +93,32 @@ def _bound(kind: str, node: Any) -> Rule:
     if kind == "above":
         return lambda value: None if value > limit else sentence
     return lambda value: None if value < limit else sentence
+
+
+def _matching(kind: str, source: str) -> Rule:
+    from .patterns import Pattern, PatternInvalid
+
+    try:
+        pattern = Pattern(source)
+    except PatternInvalid as fault:
+        raise ToubaFailure("AirInvalid", f"a pattern cannot be read: {fault.message}") from None
+    sentence = f"must match {shown(source)}"
+    return lambda value: None if pattern.matches(value) else sentence
+
+
+def _format(kind: str, name: str) -> Rule:
+    from .formats import FORMATS
+
+    fits = FORMATS.get(name)
+    if fits is None:
+        raise ToubaFailure("AirInvalid", "a format is not known")
+    sentence = f"must be written as {name}"
+    return lambda value: None if fits(value) else sentence
+
+
+_RULES: dict[str, Callable[..., Rule]] = {
+    "length": _length,
+    "matching": _matching,
+    "format": _format,
+    **dict.fromkeys(BOUNDS, _bound),
+}

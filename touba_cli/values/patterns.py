@@ -454,8 +454,8 @@ class Pattern:
     def _move(self, state: _State, character: str) -> _State | None:
         code = ord(character)
         found = self._target(state, self._group(code))
-        if code < 128:
-            state.moves[character] = found  # of the others there are too many to keep them
+        if code < 128 or len(state.moves) < 256:
+            state.moves[character] = found  # of all characters there are too many to keep them
         return found
 
     def _group(self, code: int) -> int:

@@ -5,6 +5,7 @@ but for what JSON Schema cannot say:
 
 * limits of a Decimal, date or Duration that is written as text (``description`` names them), and their ranges;
 * which days a month has (``format`` says that it is a date);
+* what a ``format`` is exactly: libraries check it by rules of their own, or not at all;
 * that ``1.0`` is no Int, and how a number was spelt: 34 digits of a Decimal, 64 bits of a whole number in a Json.
 
 Patterns are anchored, use no look-around and no classes beyond ``[…]``, so every dialect reads them alike.
@@ -18,6 +19,7 @@ from .constraints import BOUNDS, length_words
 from .literals import literal
 from .model import ENTRY
 from .numbers import DECIMAL_CHARACTERS, DIGITS
+from .patterns import json_pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -161,6 +163,10 @@ class _Writer:
             kind = constraint[0]
             if kind == "length":
                 rules.append(_length_rule(inner, constraint[1], constraint[2]))
+            elif kind == "matching":
+                rules.append({"pattern": json_pattern(constraint[1])})
+            elif kind == "format":
+                rules.append({"format": constraint[1]})
             elif inner in ("Int", "Float"):
                 rules.append({_KEYWORDS[kind]: literal(constraint[1])})
             else:

@@ -27,7 +27,7 @@ from anyio.abc import TaskGroup
 from touba_sdk.models import Message, ModelStream
 
 from . import execution
-from .events import TERMINAL, Event, RunCompleted
+from .events import Event, RunCompleted
 from .loop import Loop
 from .run import RUN, AgentResult, RunMetadata
 from .session import Session
@@ -112,13 +112,15 @@ class AgentStream:
         self._news: deque[Finished | Progressed] = deque()
         self._updates = 0
         self._lock = threading.Lock()
-        self._wake = anyio.Event()
+        self._wake: anyio.Event | None = None
         self._thread = 0
         self._door: Callable[[Callable[[], None]], object] | None = None
         self._busy = False
         self._over = False
         #: whether the consumer still gets events
         self._quiet = False
+        #: whether the run was cancelled or abandoned, so that it only settles
+        self._interrupted = False
         #: until when an ending run may settle, by the clock of the event loop; None while it is not ending
         self._settle_until: float | None = None
 
@@ -149,7 +151,7 @@ class AgentStream:
         if self._loop is None or self._over:
             self._over = True
             return
-        self._quiet = True
+        self._quiet = self._interrupted = True
         self._begin_settling()
         await self._step_in(self._advance(Interrupted(None)))
 
@@ -159,12 +161,13 @@ class AgentStream:
         group = self._group
         if group is None:
             return
+        if kind is GeneratorExit:  # the event loop is gone, so there is nothing left to wait with
+            group.cancel_scope.cancel()
+            return
         try:
             await self.aclose()
         finally:
-            # All that can still run in the group is an async tool that does not heed its cancellation.
-            group.cancel_scope.shield = True
-            await group.__aexit__(None, None, None)
+            await _leave(group)
         unreported = self._loop.unreported if self._loop is not None else None
         if unreported is not None:
             if error is None:
@@ -218,11 +221,15 @@ class AgentStream:
         steps = self._steps
         if steps is None:
             return None
+        unheard = self._quiet and not self._settings.on_event
         answer: Any = None
+        ended_by: BaseException | None = None
         try:
             while True:
                 step = steps.send(answer) if error is None else steps.throw(error)
                 answer = error = None
+                if unheard and type(step) is Emit:
+                    continue
                 try:
                     answer = await self._perform(step)
                 except Exception as raised:
@@ -231,11 +238,10 @@ class AgentStream:
                     steps.close()
                     raise
                 except BaseException as raised:
-                    cancelled = isinstance(raised, anyio.get_cancelled_exc_class())
-                    error = Interrupted(raised, is_cancellation=cancelled)
-                    self._begin_settling()
-                if isinstance(answer, Event) and not self._quiet:
-                    if self._settle_until is None or isinstance(answer.payload, TERMINAL):
+                    error = self._interrupt(raised)
+                if type(answer) is Event:
+                    # Whoever was cancelled gets no more events, unless the run was complete all the same.
+                    if not self._quiet and (not self._interrupted or isinstance(answer.payload, RunCompleted)):
                         return answer
                     answer = None
         except StopIteration:
@@ -243,12 +249,18 @@ class AgentStream:
             return None
         except Interrupted as interrupted:
             self._over = True
-            if interrupted.error is not None:
-                raise interrupted.error from None
-            return None
+            ended_by = interrupted.error
         except BaseException:
             self._over = True
             raise
+        if ended_by is not None:
+            raise ended_by
+        return None
+
+    def _interrupt(self, raised: BaseException) -> Interrupted:
+        self._interrupted = True
+        self._begin_settling()
+        return Interrupted(raised, is_cancellation=isinstance(raised, anyio.get_cancelled_exc_class()))
 
     def _begin_settling(self) -> None:
         if self._settle_until is None:
@@ -334,10 +346,10 @@ class AgentStream:
 
     async def _await_news(self, step: AwaitNews) -> Finished | Progressed:
         while not self._news:
-            self._wake = anyio.Event()
+            wake = self._wake = anyio.Event()
             if self._news:  # it came from a thread in between
                 break
-            await self._wake.wait()
+            await wake.wait()
         with self._lock:
             news = self._news.popleft()
             if isinstance(news, Progressed):
@@ -360,12 +372,13 @@ class AgentStream:
                 self._updates += 1
             self._news.append(news)
         if threading.get_ident() == self._thread:
-            self._wake.set()
+            self._set_wake()
         elif self._door is not None:
             self._door(self._set_wake)
 
     def _set_wake(self) -> None:
-        self._wake.set()
+        if self._wake is not None:
+            self._wake.set()
 
 
 _PERFORM: dict[type, Callable[[AgentStream, Any], Awaitable[Any]]] = {
@@ -380,6 +393,18 @@ _PERFORM: dict[type, Callable[[AgentStream, Any], Awaitable[Any]]] = {
     AwaitNews: AgentStream._await_news,
     StopTools: AgentStream._stop_tools,
 }
+
+
+async def _leave(group: TaskGroup) -> None:
+    """Wait until nothing runs in the group: at most an async tool that does not heed its cancellation."""
+    group.cancel_scope.shield = True
+    try:
+        await group.__aexit__(None, None, None)
+    except BaseExceptionGroup as several:
+        # Tools let out only what ends a program, such as an interrupt; it leaves as itself.
+        if len(several.exceptions) == 1:
+            raise several.exceptions[0] from None
+        raise
 
 
 class SyncAgentStream:

@@ -43,8 +43,7 @@ def loop_door() -> Callable[[Callable[[], None]], object]:
             door: Callable[[Callable[[], None]], object] = trio.lowlevel.current_trio_token().run_sync_soon
             return door
         except RuntimeError:
-            pass_on = True  # trio is loaded, but this loop is another one
-            del pass_on
+            trio = None  # it is loaded, but this loop is another one
     import asyncio
 
     return asyncio.get_running_loop().call_soon_threadsafe

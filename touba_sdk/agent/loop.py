@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from touba_sdk.models import (
     Collector,
@@ -374,9 +375,10 @@ class Loop:
         collector = Collector()
         yield OpenStream(self._model, request)
         try:
-            while (piece := (yield NextPiece())) is not None:
-                if not isinstance(piece, STREAM_EVENTS):
-                    raise InvalidEventError(f"the model's stream gave {type(piece).__name__}, which is no event")
+            while (found := (yield NextPiece())) is not None:
+                if not isinstance(found, STREAM_EVENTS):
+                    raise InvalidEventError(f"the model's stream gave {type(found).__name__}, which is no event")
+                piece: Any = found
                 collector.add(piece)
                 yield Emit(ModelStreamEvent(self.turn, piece))
         except (Exception, Interrupted) as error:

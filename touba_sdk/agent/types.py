@@ -145,6 +145,11 @@ class RunContext:
         if content and self._report is not None:
             self._report(content)
 
+    def _add_usage(self, usage: Usage) -> None:
+        """Count the tokens of an agent that ran inside of this call."""
+        if self._spent is not None:
+            self._spent(usage)
+
     def __repr__(self) -> str:
         return f"<RunContext of run {self.metadata.run_id}>"
 

@@ -268,7 +268,8 @@ def _parse(command: str, shape: type[_Document], output: bytes | bytearray, most
     try:
         document = _without_collector(lambda: orjson.loads(memoryview(output)[:size]), size)
     except orjson.JSONDecodeError as fault:
-        raise _Unreadable(f"its {size} bytes are not one JSON document (at character {fault.pos})") from None
+        place = _place_of_bad_utf8(output) or f"its {size} bytes are not one JSON document (at character {fault.pos})"
+        raise _Unreadable(place) from None
     if output[size - 1 : size] != b"}":
         raise _Unreadable("something stands behind it")
     protocol = document.get("protocol")
@@ -285,6 +286,14 @@ def _parse(command: str, shape: type[_Document], output: bytes | bytearray, most
         first = fault.errors(include_url=False, include_context=False, include_input=False)[0]
         where = ".".join(str(part) for part in first["loc"][:3])
         raise _Unreadable(f"its member `{where}` is not as the protocol says ({first['type']})") from None
+
+
+def _place_of_bad_utf8(output: bytes | bytearray) -> str | None:
+    try:
+        output.decode("utf-8")
+    except UnicodeDecodeError as fault:
+        return f"its byte {fault.start} is not UTF-8"
+    return None
 
 
 def _without_collector(read: Callable[[], Any], size: int) -> Any:

@@ -11,7 +11,7 @@ import os
 import threading
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future
 from contextlib import AbstractAsyncContextManager
 from types import TracebackType
 from typing import Any, Generic, TypeVar
@@ -113,7 +113,7 @@ class _Task(Generic[_T]):
     to cancel is noted first, and a task that begins after it ends at once.
     """
 
-    __slots__ = ("_args", "_cancelled", "_function", "_scope", "begun", "finished")
+    __slots__ = ("_args", "_cancelled", "_function", "_scope", "begun", "cut_off", "finished")
 
     def __init__(self, function: Callable[..., Awaitable[_T]], *args: Any):
         self._function = function
@@ -121,6 +121,8 @@ class _Task(Generic[_T]):
         self._cancelled = False
         self._scope: anyio.CancelScope | None = None
         self.begun = False
+        #: whether it was cancelled before it had a result
+        self.cut_off = False
         self.finished = threading.Event()
 
     async def run(self) -> _T | None:
@@ -130,7 +132,8 @@ class _Task(Generic[_T]):
                 if self._cancelled:
                     self._scope.cancel()
                 return await self._function(*self._args)
-            return None  # nobody waits for the result of what was cancelled
+            self.cut_off = True
+            return None
         finally:
             self.finished.set()
 
@@ -145,21 +148,39 @@ class _Task(Generic[_T]):
             door.start_task_soon(self._cancel)
 
 
-def call(function: Callable[..., Awaitable[_T]], *args: Any) -> _T:
+#: how often a waiting call looks whether it is to be cancelled, in seconds
+_CANCEL_INTERVAL = 0.02
+
+
+def call(function: Callable[..., Awaitable[_T]], *args: Any, cancel: threading.Event | None = None) -> _T:
     """Run an async function on the lasting thread, with a copy of the caller's context variables, and wait for it.
 
-    An interrupt of the waiting thread, such as Ctrl-C, cancels the call.
+    An interrupt of the waiting thread, such as Ctrl-C, cancels the call, and waits until it has cleaned up.
+
+    Parameters:
+        function, args: what to run.
+        cancel: cancels the call once it is set.
 
     Raises:
+        concurrent.futures.CancelledError: the call was cancelled before it had a result.
         RunSyncInLoopError: when called on that thread itself.
     """
     door = _portal().door
     task = _Task(function, *args)
     try:
-        result: Any = door.start_task_soon(task.run).result()
+        future = door.start_task_soon(task.run)
+        while cancel is not None and not task.finished.wait(_CANCEL_INTERVAL):
+            if cancel.is_set():
+                task.cancel(door)
+                break
+        result: Any = future.result()
     except BaseException:
         task.cancel(door)
+        if task.begun:
+            task.finished.wait(2 * CLOSE_GRACE)
         raise
+    if task.cut_off:
+        raise CancelledError
     found: _T = result
     return found
 

@@ -33,6 +33,7 @@ CONNECT_TIMEOUT = 10.0
 #: the clients of one event loop
 _CLIENTS: RunVar[WeakKeyDictionary[Any, Any]] = RunVar("touba_model_clients")
 
+
 def loop_clients() -> WeakKeyDictionary[Any, Any]:
     """Model → its client in the running event loop."""
     clients = _CLIENTS.get(None)
@@ -251,13 +252,18 @@ class VendorModel(ABC):
         What the vendor wrote may repeat what it was sent, so its exception is not shown as the cause; only one of the
         transport is.
         """
-        failure = error if isinstance(error, ModelError) else self._refused(error)
-        failure = failure or transport_failure(error, self.provider, streaming=streaming)
-        if failure is None:
-            raise error
+        if isinstance(error, ModelError):
+            failure, cause = error, error.__cause__
+        elif (refused := self._refused(error)) is not None:
+            failure, cause = refused, None
+        else:
+            broken = transport_failure(error, self.provider, streaming=streaming)
+            if broken is None:
+                raise error
+            failure, cause = broken, transport_cause(error)
         if failure.response is None:
             failure.response = response
-        raise failure from transport_cause(error)
+        raise failure from cause
 
     def _odd(self, error: Exception) -> ModelResponseError:
         return ModelResponseError(

@@ -58,14 +58,23 @@ def transport_failure(error: BaseException, provider: str, *, streaming: bool) -
 
     In the middle of a stream a broken connection is an incomplete stream, and silence an idle one.
     """
-    link: BaseException | None = error
-    seen = 0
-    while link is not None and seen < 10:
+    for link in _chain(error):
         found = _one(link, provider, streaming)
         if found is not None:
+            if any(isinstance(each, ssl.SSLCertVerificationError) for each in _chain(link)):
+                found.retryable = False
             return found
-        link, seen = link.__cause__ or link.__context__, seen + 1
     return None
+
+
+def _chain(error: BaseException) -> list[BaseException]:
+    """The error, and what it came from: the HTTP clients do not always name it as the cause."""
+    links: list[BaseException] = []
+    link: BaseException | None = error
+    while link is not None and link not in links and len(links) < 10:
+        links.append(link)
+        link = link.__cause__ or link.__context__
+    return links
 
 
 def _one(error: BaseException, provider: str, streaming: bool) -> ModelError | None:
@@ -97,11 +106,15 @@ def _one(error: BaseException, provider: str, streaming: bool) -> ModelError | N
 
 
 def transport_cause(error: BaseException) -> BaseException | None:
-    """The error of the transport in a chain: it says what broke and repeats nothing of the request."""
-    link: BaseException | None = error
-    while link is not None:
-        package = type(link).__module__.split(".")[0]
-        if package in _HTTP_PACKAGES or isinstance(link, OSError):
+    """The error of the transport in a chain: it says what broke and repeats nothing of the request.
+
+    A certificate that failed stands for all of them, because it decides whether trying again makes sense.
+    """
+    links = _chain(error)
+    for link in links:
+        if isinstance(link, ssl.SSLCertVerificationError):
             return link
-        link = link.__cause__
+    for link in links:
+        if type(link).__module__.split(".")[0] in _HTTP_PACKAGES or isinstance(link, OSError):
+            return link
     return None

@@ -275,7 +275,8 @@ class PydanticAIModel:
             raise error
         if failure.response is None:
             failure.response = response
-        raise failure from transport_cause(error)
+        answered = failure.status is not None or failure.code is not None
+        raise failure from None if answered else transport_cause(error)
 
     def _failure(self, error: Exception, streaming: bool) -> ModelError | None:
         from pydantic_ai import exceptions
