@@ -20,6 +20,7 @@ sys.path.insert(0, str(ROOT))
 
 from touba_cli.air.operations import OPERATIONS, Operation  # noqa: E402
 from touba_cli.air.types import show  # noqa: E402
+from touba_cli.commands.findings import FINDINGS  # noqa: E402
 from touba_cli.documents import DOCUMENTS, json_schema  # noqa: E402
 from touba_cli.errors import CODES  # noqa: E402
 from touba_cli.language import diagnostics as compiler  # noqa: E402
@@ -96,6 +97,11 @@ def documents() -> str:
     return table(("protocol", "what it is", "JSON Schema"), rows)
 
 
+def findings() -> str:
+    rows = ((f"`{code}`", meaning, hint) for code, (meaning, hint) in FINDINGS.items())
+    return table(("code", "meaning", "what to do"), rows)
+
+
 def diagnostics() -> str:
     return table(("code", "meaning"), ((f"`{code}`", sentence) for code, sentence in compiler.CODES.items()))
 
@@ -130,6 +136,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "outcomes": outcomes,
     "options": options,
     "documents": documents,
+    "findings": findings,
     "diagnostics": diagnostics,
     "events": events,
     "vendors": vendors,

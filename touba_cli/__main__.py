@@ -33,6 +33,8 @@ def execute(words: list[str]) -> int:
         from .commands.check import command
     elif name == "compile":
         from .commands.compile import command
+    elif name == "doctor":
+        from .commands.doctor import command
     else:
         from .commands.version import command
     return command(rest)

@@ -120,6 +120,9 @@ ERROR = Nullable(Obj({
     "diagnostics": Arr(DIAGNOSTIC),
 }))  # fmt: skip
 
+#: what `touba doctor` found: a code, the fact, what to do
+FINDING = Obj({"code": NAME, "message": Txt(), "hint": Nullable(Txt())})
+
 TRACE_MEMBERS: dict[str, Shape] = {
     "protocol": OneOf("touba-trace-v1"),
     "run_id": ID,
@@ -223,10 +226,16 @@ DOCUMENTS: dict[str, Document] = {
             "types": MapOf(MapOf(ANY)),
             "callables": MapOf(MapOf(ANY)),
             "digest": DIGEST,
-            "source_map": Obj({
-                "files": Arr(NAME, unique=True), "callables": MapOf(Arr(Arr(Num(), 5, 5))),
-            }),
+            "source_map": Obj(
+                {"files": Arr(NAME, unique=True), "callables": MapOf(Arr(Arr(Num(), 5, 5)))},
+                {"tests": Arr(Arr(Arr(Num(), 5, 5)))},
+            ),
             "build": Obj({"compiler": Txt(), "sources": MapOf(HEX_DIGEST)}),
+        }, {
+            "memories": MapOf(MapOf(ANY)),
+            "gates": MapOf(MapOf(ANY)),
+            "triggers": MapOf(MapOf(ANY)),
+            "tests": Arr(MapOf(ANY)),
         }),
     ),
     "touba-run-request-v1": Document(
@@ -287,6 +296,40 @@ DOCUMENTS: dict[str, Document] = {
             "semantics": Num(1),
             "protocols": Arr(NAME, unique=True),
             "unicode": NAME,
+            "error": ERROR,
+        }),
+    ),
+    "touba-doctor-v1": Document(
+        "doctor document",
+        "With what Touba works here, and what is missing: what `touba doctor --json` prints.",
+        _of("touba-doctor-v1", {
+            "version": NAME,
+            "python": Obj({
+                "executable": Nullable(NAME), "base": Nullable(NAME), "version": NAME, "implementation": NAME,
+                "virtual": Flag(),
+            }),
+            "sdk": Obj({"version": Nullable(NAME), "folder": Nullable(NAME), "error": Nullable(Txt())}),
+            "runtime": Obj({
+                "command": Nullable(Arr(NAME, 1)),
+                "bundled": Nullable(Flag()),
+                "compiled": Nullable(OneOf("current", "beside", "cache", "nowhere")),
+                "version": Nullable(NAME),
+                "python": Nullable(NAME),
+                "error": Nullable(FINDING),
+            }),
+            "handlers": Obj({
+                "python": Nullable(NAME), "sdk": Nullable(NAME), "error": Nullable(Txt()), "confined": Flag(),
+            }),
+            "packages": Arr(Obj({
+                "name": NAME, "needs": Txt(), "extra": Nullable(NAME), "installed": Nullable(NAME),
+            })),
+            "folders": Arr(Obj({"name": NAME, "path": NAME, "exists": Flag(), "usable": Flag()})),
+            "system": Obj({
+                "name": NAME, "release": Txt(), "machine": Txt(), "tested": Flag(), "ends_everything": Flag(),
+                "open_files": Nullable(Num()),
+            }),
+            "limits": MapOf(Num()),
+            "findings": Arr(FINDING),
             "error": ERROR,
         }),
     ),

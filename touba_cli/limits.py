@@ -63,6 +63,13 @@ LIMITS: dict[str, Limit] = {
     "pattern_states": Limit(500, "states", "states of the automaton of one pattern"),
     "all_pattern_states": Limit(10_000, "states", "states of the automatons of all patterns of a program"),
     "diagnostics_shown": Limit(50, "problems", "problems that are shown of one program"),
+    # Agents, groups and triggers: what a program may write.
+    "agent_steps": Limit(8, "steps", "steps of an agent, where it names none", 1, 1_000),
+    "agent_provider_calls": Limit(
+        17, "calls", "provider calls of an agent with 8 steps; where it names none, 2 a step and one more", 1, 10_000
+    ),
+    "group_limit": Limit(1_000_000, "branches", "most branches of a group that `at most` can name", 1, 1_000_000),
+    "trigger_quota": Limit(1_000_000, "events", "most events that the quota of a trigger can name", 1, 1_000_000),
     # Tools.
     "handler_timeout_ms": Limit(60_000, "ms", "time that a handler may take", 1, 24 * 3_600_000),
     "tool_request_bytes": Limit(8 * MIB, "bytes", "size of a tool request", 1 * KIB, 64 * MIB),

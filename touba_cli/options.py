@@ -76,7 +76,7 @@ _ROWS = (
         "out", "path", "compile", True, "the file for the compiled program; without it, standard output gets it", "cli"
     ),
     Option("warnings_as_errors", "switch", "check", True, "exit with 1 where there are warnings", "cli"),
-    Option("json", "switch", "check compile run version", True, "print one JSON document", "cli"),
+    Option("json", "switch", "check compile run doctor version", True, "print one JSON document", "cli"),
     Option(
         "request", "json", "check compile run", True, "`-`: the options as a request document on standard input", "cli"
     ),

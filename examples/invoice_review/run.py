@@ -21,9 +21,9 @@ STEPS_PER_DOCUMENT = 20_000
 
 #: what the names of the findings mean, and where to read on
 FOOT = """
-BR-… and BR-CO-… are business rules of EN 16931, the European standard for e-invoices: a fact that is missing, a sum that is
-wrong. LEDGER-… and ISSUE-DATE are warnings of this example. The rules are written in program.tb and invoice/*.tb; README.md
-beside them tells how they are read."""
+BR-… and BR-CO-… are business rules of EN 16931, the European standard for e-invoices: a fact that is
+missing, a sum that is wrong. LEDGER-… and ISSUE-DATE are warnings of this example. The rules are
+written in program.tb and invoice/*.tb; README.md beside them tells how they are read."""
 
 
 def review(folder: str, ledger: str = "data/ledger.sqlite") -> RunResult:

@@ -20,7 +20,18 @@ from touba_sdk.agent import (
 )
 from touba_sdk.agent.agent import Agent
 from touba_sdk.agent.loop import CONTINUE
-from touba_sdk.models import FinishReason, Message, Request, ToolChoice, system_text, user_text
+from touba_sdk.models import (
+    FinishReason,
+    Message,
+    ReasoningPart,
+    Request,
+    Response,
+    Role,
+    TextPart,
+    ToolChoice,
+    system_text,
+    user_text,
+)
 
 from .kit import ADD, COST, Door, Model, add_call, ask, call, endless, results, roles, say, text_tool, texts
 
@@ -271,3 +282,11 @@ def test_an_empty_answer_is_kept_but_not_sent_again(door: Door) -> None:
     assert roles(session) == ["user", "assistant", "user", "assistant"]
     assert texts(model.requests[1]) == ["go", "are you there?"]
     assert len(model.requests[1].messages) == 2
+
+
+def test_neighbouring_texts_are_one_however_the_run_is_driven(door: Door) -> None:
+    parts = (TextPart("a"), TextPart(""), TextPart("b"), ReasoningPart("c"), ReasoningPart("d"), TextPart("e"))
+    played = door.play(calc(Model(Response(Message(Role.ASSISTANT, parts), FinishReason.STOP, COST))))
+    assert played.session.messages[1].parts == (TextPart("ab"), ReasoningPart("cd"), TextPart("e"))
+    assert played.ok.response is not None
+    assert played.ok.response.message == played.session.messages[1]

@@ -104,10 +104,10 @@ def test_a_newer_document_is_refused_by_the_names_of_what_is_new() -> None:
     document["semantics"] = 2
     assert "the semantics are 2" in refusal(write_program(seal(document))).message
     document = smallest()
-    document["requires"] = ["parallel"]
+    document["requires"] = ["time_travel"]
     failure = refusal(write_program(seal(document)))
     assert failure.code == "FeatureUnavailable"
-    assert "`parallel`" in failure.message
+    assert "`time_travel`" in failure.message
 
 
 def test_a_document_that_was_tampered_with_is_refused() -> None:

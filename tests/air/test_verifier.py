@@ -128,7 +128,7 @@ DOCUMENT_FAULTS: list[tuple[Callable[[Document], None], str]] = [
     (change("types type:app/Tree fields 0 type", "type:app/Tree"), '$.types["type:app/Tree"]: the type has no finite'),
     # callables
     (change("callables strategy:app/x", {}), "a callable's reference is written"),
-    (change("callables agent:app/X", {}), "a callable's reference is written `KIND:MODULE/NAME`"),
+    (change("callables actor:app/X", {}), "a callable's reference is written `KIND:MODULE/NAME`"),
     (change("callables skill:other/X", {}), "the module `other` is not among `modules`"),
     (change(f"{PAY} code", []), "the member `code` is not known"),
     (remove(f"{PAY} effect"), "the member `effect` is missing"),
@@ -312,8 +312,8 @@ CODE_FAULTS: list[tuple[list[list[Any]], str]] = [
         ".code[4][1][1]: slot 0 is read where it may not be set",
     ),
     # effects
-    ([["call", 1, None, "tool:app/Gone", []], GIVE], ".code[0][3]: `tool:app/Gone` is not a tool, skill or strategy"),
-    ([["call", 1, None, "function:app/F", []], GIVE], ".code[0][3]: `function:app/F` is not a tool, skill or strategy"),
+    ([["call", 1, None, "tool:app/Gone", []], GIVE], ".code[0][3]: `tool:app/Gone` is not a tool, skill, strategy or agent"),
+    ([["call", 1, None, "function:app/F", []], GIVE], ".code[0][3]: `function:app/F` is not a tool, skill, strategy or agent"),
     ([["call", 1, None, "strategy:app/Run", [ONE]], GIVE], ".code[0][4]: an array of 0 was expected, not of 1"),
     ([["call", 2, None, "strategy:app/Run", []], GIVE], ".code[0][1]: the next effect site has the number 1"),
     ([["call", 1, 4, "strategy:app/Run", []], GIVE], ".code[0][2]: slot 4 holds Text, not Int"),

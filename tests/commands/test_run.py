@@ -434,14 +434,15 @@ def test_a_terminal_gets_the_words_of_a_stop(project: Project) -> None:
     assert (done.stdout, done.stderr, done.code) == (b"", "stopped: not today\n", 11)
 
 
-def test_a_closed_standard_output_changes_no_exit_code(project: Project) -> None:
+@pytest.mark.parametrize(("more", "code"), [(["--json"], 7), ([], 0)])
+def test_a_reader_that_has_gone_gets_no_document_and_needs_no_text(project: Project, more: list[str], code: int) -> None:
     project.write("app.air.json", echo())
-    words = command("run", "--air=app.air.json", '--inputs={"value":5}', "--json")
+    words = command("run", "--air=app.air.json", '--inputs={"value":5}', *more)
     read, write = os.pipe()
     os.close(read)
     done = subprocess.run(words, stdout=write, stderr=subprocess.PIPE, cwd=project.folder, env=environment())
     os.close(write)
-    assert (done.returncode, done.stderr) == (0, b"")
+    assert (done.returncode, done.stderr) == (code, b"")
 
 
 def test_a_standard_output_that_never_blocks_gets_all_of_it(project: Project) -> None:

@@ -126,6 +126,8 @@ class Place:
     def __init__(self, folder: Path):
         self.folder = folder
         self.hosts: list[subprocess.Popen[bytes]] = []
+        #: processes of the application's own
+        self.others: set[int] = set()
         self.write("app.tb", PROGRAM)
         self.bind(["python", "handler.py"])
         self.write("handler.py", "import json, os, sys, time\n" + ANSWER)
@@ -165,7 +167,7 @@ class Place:
 
     def processes(self) -> dict[int, str]:
         """The processes of the run but for the application: number → command line."""
-        hosts = {host.pid for host in self.hosts}
+        hosts = {host.pid for host in self.hosts} | self.others
         mark = str(self.folder).encode()
         found = {}
         for name in os.listdir("/proc"):
@@ -209,8 +211,9 @@ def place(tmp_path: Path) -> Iterator[Place]:
     yield made
     for host in made.hosts:
         made.kill(host)
-    for pid in made.processes():
-        os.kill(pid, signal.SIGKILL)
+    for pid in {*made.processes(), *made.others}:
+        if alive(pid):
+            os.kill(pid, signal.SIGKILL)
 
 
 def kill_and_look(place: Place, host: subprocess.Popen[bytes], expected: int = 1) -> None:
@@ -290,6 +293,32 @@ def test_scenario_14_while_the_runtime_writes_its_result(place: Place) -> None:
     wait_for(lambda: list(place.processes()) == [runtime], "the end of the handler")
     wait_for(lambda: "pipe" in Path(f"/proc/{runtime}/wchan").read_text(), "the runtime to write")
     kill_and_look(place, host)
+
+
+#: the application forks while it is in the call, and the copy goes on
+FORKING = """\
+import threading, time
+def fork():
+    while not os.path.exists("ready"):
+        time.sleep(0.01)
+    if os.fork() == 0:
+        open("forked.new", "w").write(str(os.getpid()))
+        os.rename("forked.new", "forked")
+        time.sleep(60)
+        os._exit(0)
+threading.Thread(target=fork, daemon=True).start()
+"""
+
+
+def test_scenario_14_while_a_forked_copy_of_the_application_goes_on(place: Place) -> None:
+    place.write("handler.py", "import json, os, sys, time\n" + READY + SLEEP)
+    host = place.start("strategy:app/Call", prepare=FORKING)
+    wait_for((place.folder / "forked").exists, "the forked copy")
+    copy = int((place.folder / "forked").read_text())
+    place.others.add(copy)
+    kill_and_look(place, host, expected=2)
+    assert alive(copy)
+    os.kill(copy, signal.SIGKILL)
 
 
 @pytest.mark.parametrize("milliseconds", range(0, 90, 10))

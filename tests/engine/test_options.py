@@ -258,5 +258,5 @@ def test_marks_of_an_outer_run_are_not_inherited() -> None:
 def test_an_event_of_another_kind_is_named_in_full() -> None:
     import asyncio
 
-    with pytest.raises(UsageError, match="not `asyncio.locks.Event`"):
+    with pytest.raises(UsageError, match=r"not `asyncio\.locks\.Event`"):
         check_options("run", {"cancel": asyncio.Event()})

@@ -221,4 +221,4 @@ def test_the_style_of_messages(text: str) -> None:
             assert "token" not in part.lower()
         assert len(problem.title) <= 120
         assert len(problem.label) <= 120
-        assert len(problem.candidates) < 20
+        assert len(problem.candidates) < 25

@@ -176,7 +176,7 @@ MISBEHAVING = [
     ("sys.stdout.write('x' * 200_000)", None, "ToolResponseTooLarge", "4096 bytes"),
     ("while True: sys.stdout.write('x' * 65536)", None, "ToolResponseTooLarge", "4096 bytes"),
     ("", "failed('CardDeclined', 'the card was declined')", "CardDeclined", "the card was declined"),
-    ("", "failed('StepLimitExceeded', 'mine')", "StepLimitExceeded", "mine"),
+    ("", "failed('StepLimitExceeded', 'mine')", "ToolResponseInvalid", "only the runtime"),
     ("os.close(0); os.close(1); os.close(2); os._exit(4)", None, "ToolExited", "exit code 4"),
 ]
 

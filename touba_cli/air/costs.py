@@ -83,8 +83,16 @@ def instruction_expressions(instruction: list[Any]) -> list[Any]:
         return [instruction[1]]
     if name == "call":
         return list(instruction[4])
-    if name == "show":
+    if name in ("show", "approve"):
         return [instruction[3]]
+    if name == "ask":
+        return [instruction[4]]
+    if name == "review":
+        return [instruction[4], instruction[5]]
+    if name == "parallel":
+        return [given for branch in instruction[4] for given in branch[2]]
+    if name == "parallel_each":
+        return [instruction[5], *instruction[7]]
     if name == "require":
         return [instruction[1], instruction[2]]
     return []

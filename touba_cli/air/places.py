@@ -91,6 +91,21 @@ def split_ref(ref: str) -> tuple[str, str, str] | None:
     return None
 
 
+def split_branch(ref: str) -> tuple[str, str] | None:
+    """What a reference of a branch is made of: `MODULE/CALLABLE` and `N` or `N.NAME`; None where it is none.
+
+    >>> split_branch("branch:ops.triage/Triage/2.stock")
+    ('ops.triage/Triage', '2.stock')
+    """
+    kind, _, rest = ref.partition(":")
+    path, slash, last = rest.rpartition("/")
+    number, dot, name = last.partition(".")
+    sound = kind == "branch" and slash and split_ref(f"skill:{path}") is not None
+    if sound and number and DIGITS.issuperset(number) and (not dot or (is_word(name) and name[0] in SMALL)):
+        return path, last
+    return None
+
+
 def take_object(value: Any, place: Place, required: tuple[str, ...], optional: tuple[str, ...] = ()) -> dict[str, Any]:
     """An object with exactly these members."""
     if not isinstance(value, dict):

@@ -23,15 +23,37 @@ if TYPE_CHECKING:
 AIR_PROTOCOL = "touba-air-v1"
 SEMANTICS = 1
 
-#: what a program can require of a runtime; `requires` lists what it uses
-FEATURES: tuple[str, ...] = ("attempt", "tools")
+#: what a program can require of a runtime, and when it does; `requires` lists it
+FEATURES: dict[str, str] = {
+    "agents": "an agent is declared",
+    "approve": "the instruction is used",
+    "ask": "the instruction is used",
+    "attempt": "the instruction is used",
+    "compensate": "the instruction is used, or a tool has a compensation",
+    "keys": "a tool has a key",
+    "memory": "a memory is declared",
+    "outcomes": "a type is an `Outcome`",
+    "parallel": "a group is used",
+    "review": "the instruction is used",
+    "tools": "a tool is declared",
+    "triggers": "a trigger is declared",
+}
 
-#: the members that the digest covers
+#: instruction → the feature that it needs
+INSTRUCTION_FEATURES: dict[str, str] = {
+    "approve": "approve", "ask": "ask", "attempt": "attempt", "compensate": "compensate", "mark": "compensate",
+    "parallel": "parallel", "parallel_each": "parallel", "review": "review",
+}  # fmt: skip
+
+_TOOL_FEATURES = (("keys", "key"), ("compensate", "compensation"))
+
+#: the members that the digest covers; the optional ones stand only in programs that have such things
 DIGESTED: tuple[str, ...] = ("protocol", "semantics", "requires", "modules", "types", "callables")
+OPTIONAL: tuple[str, ...] = ("memories", "gates", "triggers")
 
 
 class Callable:
-    """A function, tool, skill or strategy. A tool has no slots, cost or code."""
+    """A function, tool, agent, skill or strategy, or a branch. Tools and agents have no slots, cost or code."""
 
     __slots__ = (
         "code",
@@ -50,7 +72,7 @@ class Callable:
 
     def __init__(self, ref: str, document: dict[str, Any]):
         self.ref = ref
-        #: "function", "tool", "skill" or "strategy"
+        #: "function", "tool", "agent", "skill", "strategy" or "branch"
         self.kind = ref.partition(":")[0]
         #: names and declared types of the inputs, in order
         self.takes: list[tuple[str, TypeForm]] = [(each["name"], freeze(each["type"])) for each in document["takes"]]
@@ -96,8 +118,43 @@ class Program:
 
 
 def program_digest(document: dict[str, Any]) -> str:
-    """The digest of an AIR document: over the canonical bytes of `DIGESTED`, whatever else stands in it."""
-    return digest_of({name: document[name] for name in DIGESTED})
+    """The digest of an AIR document: over the canonical bytes of its digested members, whatever else stands in it."""
+    return digest_of({name: document[name] for name in (*DIGESTED, *OPTIONAL) if name in document})
+
+
+def features(document: dict[str, Any], outcomes: bool) -> set[str]:
+    """The features that a sound document uses, whatever its `requires` says; ``outcomes``: it has an `Outcome`."""
+    found = {name for name in ("memory", "triggers") if document.get({"memory": "memories"}.get(name, name))}
+    for ref, declared in document["callables"].items():
+        if ref.startswith("agent:"):
+            found.add("agents")
+        elif ref.startswith("tool:"):
+            found.add("tools")
+            found.update(
+                name for name, member in (("keys", "key"), ("compensate", "compensation")) if member in declared
+            )
+        for instruction in declared.get("code", ()):
+            feature = INSTRUCTION_FEATURES.get(instruction[0])
+            if feature is not None:
+                found.add(feature)
+    if outcomes:
+        found.add("outcomes")
+    return found
+
+
+def mentions_outcome(document: dict[str, Any]) -> bool:
+    """Whether a type of the form `["Outcome", T]` stands anywhere in the part that the digest covers."""
+    waiting: list[Any] = [document[name] for name in (*DIGESTED, *OPTIONAL) if name in document]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, dict):
+            waiting.extend(node.values())
+        elif isinstance(node, list):
+            if len(node) == 2 and node[0] == "Outcome":
+                return True
+            if node and node[0] != "text":
+                waiting.extend(node)
+    return False
 
 
 def write_program(document: dict[str, Any]) -> bytes:

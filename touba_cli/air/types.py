@@ -21,10 +21,13 @@ PLAIN_TYPES: tuple[str, ...] = (
 )  # fmt: skip
 
 #: the types with one parameter that programs can write
-GENERIC_TYPES: tuple[str, ...] = ("List", "Map", "Optional")
+GENERIC_TYPES: tuple[str, ...] = ("List", "Map", "Optional", "Outcome")
 
 #: types whose values have an order
 ORDERED_TYPES: tuple[str, ...] = ("Int", "Decimal", "Float", "Text", "Date", "DateTime", "Duration")
+
+#: plain types whose values can be keys; payload-free choices can, too
+KEY_TYPES: tuple[str, ...] = ("Text", "Int", "Decimal", "Bool", "Date", "DateTime", "Duration")
 
 PROBLEM = "type:touba/Problem"
 

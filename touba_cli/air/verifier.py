@@ -16,6 +16,7 @@ from .places import (
     is_hex,
     is_module,
     shown,
+    split_branch,
     split_ref,
     take_array,
     take_map,
@@ -25,9 +26,9 @@ from .places import (
     take_whole,
     take_word,
 )
-from .program import AIR_PROTOCOL, DIGESTED, FEATURES, SEMANTICS, program_digest
+from .program import AIR_PROTOCOL, DIGESTED, FEATURES, OPTIONAL, SEMANTICS, features, program_digest
 from .verify_expr import Signature
-from .verify_flow import Flow
+from .verify_flow import Flow, Owner
 from .verify_types import Types
 
 TYPE_CHECKING = False
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from .places import Place
     from .types import TypeForm
 
-KINDS: tuple[str, ...] = ("function", "tool", "skill", "strategy")
+KINDS: tuple[str, ...] = ("function", "tool", "agent", "skill", "strategy", "branch")
 
 
 def verify(document: Any) -> None:
@@ -54,12 +55,13 @@ def verify(document: Any) -> None:
     touba_cli.errors.ToubaFailure: $.protocol: the protocol is `touba-air-v2`; this runtime reads `touba-air-v1`
     """
     _check_version(document)
-    take_object(document, None, (*DIGESTED, "digest", "source_map", "build"))
+    take_object(document, None, (*DIGESTED, "digest", "source_map", "build"), (*OPTIONAL, "tests"))
     modules = _take_modules(document["modules"], (None, "modules"))
     types = Types(document["types"], (None, "types"), modules)
-    features = _check_callables(document["callables"], (None, "callables"), types, modules)
-    _check_requires(document["requires"], features)
-    _check_source_map(document, (None, "source_map"))
+    declarations = _Declarations(document, types, modules)
+    places = declarations.check()
+    _check_requires(document["requires"], features(document, declarations.outcomes))
+    _check_source_map(document, (None, "source_map"), places)
     _check_build(document["build"], (None, "build"))
     if document["digest"] != program_digest(document):
         raise fault((None, "digest"), "this is not the digest of the document")
@@ -99,45 +101,132 @@ def _take_modules(value: Any, place: Place) -> frozenset[str]:
 
 # --- callables --------------------------------------------------------------------------------------------------------
 
+#: kind of a callable → members that it must have, and members that it may have
+_CODE = ("slots", "cost", "code")
+_MEMBERS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "function": (_CODE, ("doc",)),
+    "strategy": (_CODE, ("doc",)),
+    "skill": (_CODE, ("doc", "callable_by")),
+    "branch": (_CODE, ()),
+    "tool": (("requires", "secrets", "effect"), ("timeout_ms", "doc", "reads", "writes", "key", "compensation")),
+    "agent": (("responsibility", "uses", "reviews", "steps", "provider_calls"), ("doc", "callable_by")),
+}
 
-def _check_callables(value: Any, place: Place, types: Types, modules: frozenset[str]) -> set[str]:
-    """Check all callables; gives the features that they use."""
-    callables = take_map(value, place)
-    signatures = {ref: _take_signature(ref, each, (place, ref), types, modules) for ref, each in callables.items()}
-    features = {"tools"} if any(each.kind == "tool" for each in signatures.values()) else set()
-    for ref, each in callables.items():
-        if signatures[ref].kind == "tool":
-            _check_tool(each, (place, ref))
-        else:
-            features |= _check_code(ref, each, (place, ref), types, signatures)
-    return features
+#: clauses of a tool that few have
+_RARE = frozenset(("reads", "writes", "key", "compensation"))
 
 
-def _take_signature(ref: str, value: Any, place: Place, types: Types, modules: frozenset[str]) -> Signature:
-    parts = split_ref(ref)
-    if parts is None or parts[0] not in KINDS:
-        raise fault(place, "a callable's reference is written `KIND:MODULE/NAME`; kinds are " + ", ".join(KINDS))
-    kind, module, _ = parts
-    if module not in modules:
-        raise fault(place, f"the module `{shown(module)}` is not among `modules`")
-    if kind == "tool":
-        take_object(value, place, ("takes", "gives", "requires", "secrets", "effect"), ("timeout_ms", "doc"))
-    else:
-        take_object(value, place, ("takes", "gives", "slots", "cost", "code"), ("doc",))
-    if "doc" in value:
-        take_text(value["doc"], (place, "doc"))
-    takes: dict[str, TypeForm] = {}
-    for position, each in enumerate(take_array(value["takes"], (place, "takes"))):
-        here: Place = ((place, "takes"), position)
-        take_object(each, here, ("name", "type"), ("doc",))
-        name = take_word(each["name"], (here, "name"))
-        if name in takes:
-            raise fault((here, "name"), f"the input `{shown(name)}` stands twice")
-        takes[name] = types.base(types.take_declared(each["type"], (here, "type")))
-        if "doc" in each:
-            take_text(each["doc"], (here, "doc"))
-    gives = types.base(types.take_declared(value["gives"], (place, "gives")))
-    return Signature(kind, list(takes), list(takes.values()), gives)
+class _Declarations:
+    """Checks callables, and what only some programs have besides."""
+
+    def __init__(self, document: dict[str, Any], types: Types, modules: frozenset[str]):
+        self.document = document
+        self.types = types
+        self.modules = modules
+        self.place: Place = (None, "callables")
+        self.callables: dict[str, Any] = take_map(document["callables"], self.place)
+        self.gates: dict[str, Any] = {}
+        self.signatures = {ref: self._take_signature(ref, each) for ref, each in self.callables.items()}
+        self.used: set[str] = set()
+        #: whether the program, its tests apart, has an `Outcome`
+        self.outcomes = False
+
+    def check(self) -> list[int] | None:
+        """Everything; gives how many places the source map has for each test, None where there are none."""
+        rare = self._rare()
+        if "gates" in self.document:
+            from .verify_groups import check_gates
+
+            self.gates = check_gates(self.document["gates"], (None, "gates"), self.types)
+        for ref, each in self.callables.items():
+            kind = self.signatures[ref].kind
+            if kind == "tool":
+                _check_tool(each, (self.place, ref))
+            elif kind != "agent" and kind != "branch":
+                owner = Owner(ref, self.gates, self._check_code)
+                self._check_code(ref, owner)
+                self.used |= owner.used
+        for ref in self.callables:
+            if self.signatures[ref].kind == "branch" and ref not in self.used:
+                raise fault((self.place, ref), "no group has this branch")
+        for ref in self.gates:
+            if ref not in self.used:
+                raise fault(((None, "gates"), ref), "no code comes to this gate")
+        if rare:
+            return self._check_rare()
+        self.outcomes = self.types.outcomes
+        return None
+
+    def _rare(self) -> bool:
+        """Whether the program has anything that `verify_declared` checks."""
+        return any(name in self.document for name in ("memories", "triggers", "tests")) or any(
+            self.signatures[ref].kind == "agent" or not _RARE.isdisjoint(each) for ref, each in self.callables.items()
+        )
+
+    def _check_rare(self) -> list[int] | None:
+        from . import verify_declared as rules
+
+        document = self.document
+        memories: dict[str, Any] = {}
+        if "memories" in document:
+            memories = rules.check_memories(document["memories"], (None, "memories"), self.types, self.modules)
+        declared = rules.Declared(self.types, self.modules, self.signatures, memories, _take_slots)
+        for ref, each in self.callables.items():
+            kind = self.signatures[ref].kind
+            if kind == "agent":
+                rules.check_agent(each, (self.place, ref), declared)
+            elif kind == "tool":
+                rules.check_tool_clauses(ref, each, (self.place, ref), declared)
+        rules.check_compensations(self.callables, self.place)
+        if "triggers" in document:
+            rules.check_triggers(document["triggers"], (None, "triggers"), document, declared)
+        self.outcomes = self.types.outcomes
+        if "tests" in document:
+            return rules.check_tests(document["tests"], (None, "tests"), declared)
+        return None
+
+    def _take_signature(self, ref: str, value: Any) -> Signature:
+        place: Place = (self.place, ref)
+        parts = split_ref(ref)
+        branch = split_branch(ref)
+        if branch is not None:
+            owner = split_ref(f"skill:{branch[0]}")
+            parts = ("branch", owner[1], owner[2]) if owner is not None else None
+        if parts is None or parts[0] not in _MEMBERS or (parts[0] == "branch") != (branch is not None):
+            raise fault(place, "a callable's reference is written `KIND:MODULE/NAME`; kinds are " + ", ".join(KINDS))
+        kind, module, _ = parts
+        if module not in self.modules:
+            raise fault(place, f"the module `{shown(module)}` is not among `modules`")
+        required, optional = _MEMBERS[kind]
+        take_object(value, place, ("takes", "gives", *required), optional)
+        if "doc" in value:
+            take_text(value["doc"], (place, "doc"))
+        callers: list[str] | None = None
+        if "callable_by" in value:
+            from .verify_declared import take_callers
+
+            callers = take_callers(value["callable_by"], (place, "callable_by"), self.callables)
+        takes: dict[str, TypeForm] = {}
+        for position, each in enumerate(take_array(value["takes"], (place, "takes"))):
+            here: Place = ((place, "takes"), position)
+            take_object(each, here, ("name", "type"), ("doc",))
+            name = take_word(each["name"], (here, "name"))
+            if name in takes:
+                raise fault((here, "name"), f"the input `{shown(name)}` stands twice")
+            takes[name] = self.types.base(self.types.take_declared(each["type"], (here, "type")))
+            if "doc" in each:
+                take_text(each["doc"], (here, "doc"))
+        gives = self.types.base(self.types.take_declared(value["gives"], (place, "gives")))
+        return Signature(kind, list(takes), list(takes.values()), gives, callers)
+
+    def _check_code(self, ref: str, owner: Owner) -> None:
+        """Check slots and code of a callable, or of a branch of one."""
+        value = self.callables[ref]
+        place: Place = (self.place, ref)
+        slots = _take_slots(value["slots"], (place, "slots"), self.types, self.signatures[ref])
+        flow = Flow(ref, value["code"], (place, "code"), self.types, self.signatures, slots, owner)
+        flow.check()
+        flow.check_costs(value["cost"], (place, "cost"))
 
 
 def _check_tool(tool: dict[str, Any], place: Place) -> None:
@@ -151,17 +240,6 @@ def _check_tool(tool: dict[str, Any], place: Place) -> None:
     if "timeout_ms" in tool:
         limit = LIMITS["handler_timeout_ms"]
         take_whole(tool["timeout_ms"], (place, "timeout_ms"), limit.lowest, limit.highest)
-
-
-def _check_code(
-    ref: str, value: dict[str, Any], place: Place, types: Types, signatures: dict[str, Signature]
-) -> set[str]:
-    """Check slots and code; gives the features that the code uses."""
-    slots = _take_slots(value["slots"], (place, "slots"), types, signatures[ref])
-    flow = Flow(ref, value["code"], (place, "code"), types, signatures, slots)
-    flow.check()
-    flow.check_costs(value["cost"], (place, "cost"))
-    return flow.features
 
 
 def _take_slots(value: Any, place: Place, types: Types, signature: Signature) -> list[TypeForm]:
@@ -188,18 +266,30 @@ def _take_slots(value: Any, place: Place, types: Types, signature: Signature) ->
 # --- outside the digest -----------------------------------------------------------------------------------------------
 
 
-def _check_source_map(document: dict[str, Any], place: Place) -> None:
-    source_map = take_object(document["source_map"], place, ("files", "callables"))
+def _check_source_map(document: dict[str, Any], place: Place, tests: list[int] | None) -> None:
+    """``tests`` says how many places each test has; it is None where there are no tests."""
+    members = ("files", "callables") if tests is None else ("files", "callables", "tests")
+    source_map = take_object(document["source_map"], place, members)
     files = take_texts(source_map["files"], (place, "files"))
     for position, path in enumerate(files):
         _check_path(path, ((place, "files"), position))
     for ref, spans in take_map(source_map["callables"], (place, "callables")).items():
         here: Place = ((place, "callables"), ref)
-        code = document["callables"].get(ref, {}).get("code")
+        declared = document["callables"].get(ref, {})
+        # The key of a tool is one expression: it has one place.
+        code = declared.get("code", [None] if "key" in declared else None)
         if code is None:
             raise fault(here, "the program has no code under this reference")
-        for position, span in enumerate(take_array(spans, here, len(code))):
-            _check_span(span, (here, position), len(files))
+        _check_spans(spans, here, len(code), len(files))
+    if tests is not None:
+        here = (place, "tests")
+        for position, spans in enumerate(take_array(source_map["tests"], here, len(tests))):
+            _check_spans(spans, (here, position), tests[position], len(files))
+
+
+def _check_spans(value: Any, place: Place, count: int, files: int) -> None:
+    for position, span in enumerate(take_array(value, place, count)):
+        _check_span(span, (place, position), files)
 
 
 def _check_span(value: Any, place: Place, files: int) -> None:

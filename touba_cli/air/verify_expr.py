@@ -26,12 +26,18 @@ if TYPE_CHECKING:
 
 
 class Signature:
-    """Base types of what a callable takes and gives; ``kind`` is that of its reference."""
+    """Base types of what a callable takes and gives; ``kind`` is that of its reference.
 
-    __slots__ = ("gives", "kind", "names", "takes")
+    ``callers`` are the references of those that may call it; None where nothing narrows them.
+    """
 
-    def __init__(self, kind: str, names: list[str], takes: list[TypeForm], gives: TypeForm):
+    __slots__ = ("callers", "gives", "kind", "names", "takes")
+
+    def __init__(
+        self, kind: str, names: list[str], takes: list[TypeForm], gives: TypeForm, callers: list[str] | None = None
+    ):
         self.kind = kind
+        self.callers = callers
         self.names = names
         self.takes = takes
         self.gives = gives
@@ -45,17 +51,26 @@ class Expressions:
         signatures: of all callables, by reference.
         slots: base types of the callable's slots.
         counters: slots that only `each` may change.
+        marks: slots that only `mark` may change.
 
     ``assigned`` says which slots have a value where the expression stands: bit N for slot N.
     """
 
-    __slots__ = ("_depth", "assigned", "counters", "signatures", "slots", "types")
+    __slots__ = ("_depth", "assigned", "counters", "marks", "signatures", "slots", "types")
 
-    def __init__(self, types: Types, signatures: dict[str, Signature], slots: list[TypeForm], counters: frozenset[int]):
+    def __init__(
+        self,
+        types: Types,
+        signatures: dict[str, Signature],
+        slots: list[TypeForm],
+        counters: frozenset[int] = frozenset(),
+        marks: frozenset[int] = frozenset(),
+    ):
         self.types = types
         self.signatures = signatures
         self.slots = slots
         self.counters = counters
+        self.marks = marks
         self.assigned = 0
         self._depth = 0
 
@@ -112,6 +127,8 @@ class Expressions:
     def writable_slot(self, value: Any, place: Place, form: TypeForm) -> int:
         """The number of a slot that takes a value of a type."""
         number = self.slot(value, place)
+        if number in self.marks:
+            raise fault(place, f"slot {number} is a mark")
         if number in self.counters:
             raise fault(place, f"slot {number} is the index of an `each`")
         if self.slots[number] != form:
@@ -237,12 +254,13 @@ class Expressions:
         return ref
 
     def _make(self, node: Node, place: Place) -> TypeForm:
-        ref = take_text(node[1], (place, 1))
-        if self.types.variants(ref) is None:
-            raise fault((place, 1), f"`{shown(ref)}` is not a choice")
-        fields = self._variant_fields(ref, node[2], (place, 2))
+        form: TypeForm = node[1] if isinstance(node[1], str) else self.types.take_base(node[1], (place, 1))
+        if self.types.variants(form) is None:
+            name = f"`{shown(form)}`" if isinstance(form, str) else written(form)
+            raise fault((place, 1), f"{name} is not a choice")
+        fields = self._variant_fields(form, node[2], (place, 2))
         self.expect_all(node[3], (place, 3), list(fields.values()))
-        return ref
+        return form
 
     def _with(self, node: Node, place: Place) -> TypeForm:
         form = self.type_of(node[1], (place, 1))

@@ -31,15 +31,44 @@ if TYPE_CHECKING:
 _ALL_SLOTS = -1
 
 
-class Flow:
-    """Checks the code of one callable; `check` does it once.
+class Owner:
+    """What the code of one callable shares with the branches of its groups.
 
     Parameters:
         ref: the callable's reference.
+        gates: AIR's `gates`, of any shape.
+        check_branch: checks the code of a branch, given its reference and this owner.
+    """
+
+    __slots__ = ("check_branch", "counts", "depth", "gates", "path", "ref", "used")
+
+    def __init__(self, ref: str, gates: dict[str, Any], check_branch: Callable[[str, Owner], None]):
+        self.ref = ref
+        self.path = ref.partition(":")[2]
+        self.gates = gates
+        self.check_branch = check_branch
+        #: kind of gate, "show" or "group" → how many were met, in source order
+        self.counts: dict[str, int] = {}
+        #: references of the gates and branches that were met
+        self.used: set[str] = set()
+        #: groups around the code
+        self.depth = 0
+
+    def next(self, kind: str) -> int:
+        self.counts[kind] = self.counts.get(kind, 0) + 1
+        return self.counts[kind]
+
+
+class Flow:
+    """Checks the code of one callable or branch; `check` does it once.
+
+    Parameters:
+        ref: its reference.
         code: its instructions, of any shape.
         place: where they stand.
         types, signatures: what the program declares.
         slots: base types of the slots.
+        owner: the callable that it belongs to.
     """
 
     def __init__(
@@ -50,19 +79,19 @@ class Flow:
         types: Types,
         signatures: dict[str, Signature],
         slots: list[TypeForm],
+        owner: Owner,
     ):
         self.ref = ref
+        self.owner = owner
         self.place = place
         self.code: list[Instruction] = take_array(code, place)
         self.types = types
         self.signatures = signatures
         self.signature = signatures[ref]
         self.slots = slots
-        self.features: set[str] = set()
         self._kind = self.signature.kind
         self._inputs = len(self.signature.takes)
         self._sites = 0
-        self._shows = 0
         #: instruction → what is known where jumps arrive there
         self._arriving: dict[int, State] = {}
         #: first instruction of a loop → what is known there
@@ -73,9 +102,9 @@ class Flow:
         """Raises ToubaFailure (AirInvalid) at the first fault."""
         if not self.code:
             raise fault(self.place, "a callable has at least one instruction")
-        counters = self._check_shapes()
+        indices, marks = self._check_shapes()
         self._loops = Loops(self.code, self.place)
-        self.expressions = Expressions(self.types, self.signatures, self.slots, counters)
+        self.expressions = Expressions(self.types, self.signatures, self.slots, indices, marks)
         self._state = ((1 << self._inputs) - 1, None)
         for pc, instruction in enumerate(self.code):
             here: Place = (self.place, pc)
@@ -95,9 +124,10 @@ class Flow:
 
     # --- before the walk ----------------------------------------------------------------------------------------------
 
-    def _check_shapes(self) -> frozenset[int]:
-        """Names, lengths, jump targets. Gives the slots that are indices of an `each`."""
-        counters: set[int] = set()
+    def _check_shapes(self) -> tuple[frozenset[int], frozenset[int]]:
+        """Names, lengths, jump targets. Gives the slots that are indices of an `each`, and those that are marks."""
+        indices: set[int] = set()
+        marks: set[int] = set()
         for pc, instruction in enumerate(self.code):
             here: Place = (self.place, pc)
             name = instruction[0] if isinstance(instruction, list) and instruction else None
@@ -114,14 +144,19 @@ class Flow:
                 self._check_target(instruction[target], pc, name == "again", (here, target))
             if name == "again":
                 take_whole(instruction[2], (here, 2))
-            elif name == "attempt":
-                self.features.add("attempt")
             elif name == "each":
                 slot = take_whole(instruction[2], (here, 2))
                 if slot < self._inputs:
                     raise fault((here, 2), "the index of an `each` is no input")
-                counters.add(slot)
-        return frozenset(counters)
+                indices.add(slot)
+            elif name == "mark":
+                slot = take_whole(instruction[1], (here, 1))
+                if slot < self._inputs:
+                    raise fault((here, 1), "a mark is no input")
+                marks.add(slot)
+        for slot in marks & indices:
+            raise fault(self.place, f"slot {slot} is both a mark and the index of an `each`")
+        return frozenset(indices), frozenset(marks)
 
     def _check_target(self, target: Any, pc: int, back: bool, place: Place) -> None:
         take_whole(target, place, -(2**53) + 1)
@@ -165,6 +200,8 @@ class Flow:
 
     def _set(self, instruction: Instruction, pc: int, place: Place) -> None:
         slot = self.expressions.slot(instruction[1], (place, 1))
+        if slot in self.expressions.marks:
+            raise fault((place, 1), f"slot {slot} is a mark, which only `mark` sets")
         if slot in self.expressions.counters:
             if instruction[2] != ["int", 0] or isinstance(instruction[2][1], bool):
                 raise fault((place, 2), 'the index of an `each` is set to `["int", 0]`')
@@ -191,8 +228,7 @@ class Flow:
 
     def _times(self, instruction: Instruction, pc: int, place: Place) -> None:
         self._expect_int(instruction[1], (place, 1))
-        if instruction[1] in self.expressions.counters:
-            raise fault((place, 1), f"slot {instruction[1]} is the index of an `each`")
+        self.expressions.writable_slot(instruction[1], (place, 1), "Int")
         self._jump(instruction[2], pc, self._state, (place, 2))
 
     def _expect_int(self, slot: Any, place: Place) -> None:
@@ -212,16 +248,32 @@ class Flow:
         self._check_site(instruction[1], (place, 1))
         ref = take_text(instruction[3], (place, 3))
         signature = self.signatures.get(ref)
-        if signature is None or signature.kind == "function":
-            raise fault((place, 3), f"`{shown(ref)}` is not a tool, skill or strategy of the program")
+        if signature is None or signature.kind in ("function", "branch"):
+            raise fault((place, 3), f"`{shown(ref)}` is not a tool, skill, strategy or agent of the program")
+        if signature.callers is not None and self.owner.ref not in signature.callers:
+            raise fault((place, 3), f"`{shown(ref)}` does not let `{shown(self.owner.ref)}` call it")
         self.expressions.expect_all(instruction[4], (place, 4), signature.takes)
         if instruction[2] is not None:
             self._write(self.expressions.writable_slot(instruction[2], (place, 2), signature.gives))
 
+    def _late(self, instruction: Instruction, pc: int, place: Place) -> None:
+        """Instructions that few programs have: their rules are loaded where one is met."""
+        from .verify_groups import LATE_RULES
+
+        if instruction[0] not in ("mark", "compensate"):
+            self._check_site(instruction[1], (place, 1))
+        slot = LATE_RULES[instruction[0]](self, instruction, place)
+        if slot is not None:
+            self._write(slot)
+
+    def readable_mark(self, slot: Any, place: Place) -> None:
+        """Refuse what is not a mark that was set."""
+        if self.expressions.readable_slot(slot, place) not in self.expressions.marks:
+            raise fault(place, f"slot {slot} is not a mark")
+
     def _show(self, instruction: Instruction, pc: int, place: Place) -> None:
         self._check_site(instruction[1], (place, 1))
-        self._shows += 1
-        expected = f"show:{self.ref.partition(':')[2]}/{self._shows}"
+        expected = f"show:{self.owner.path}/{self.owner.next('show')}"
         if instruction[2] != expected:
             raise fault((place, 2), f"the interaction of this show is `{expected}`")
         self.expressions.expect(instruction[3], (place, 3), "Text")
@@ -295,7 +347,11 @@ class Loops:
             raise fault(place, "a jump goes into a loop past its first instruction")
 
 
-_EFFECTS = frozenset(("call", "show", "stop", "attempt", "leave"))
+#: what functions do not have
+_EFFECTS = frozenset(
+    ("call", "show", "approve", "ask", "review", "parallel", "parallel_each", "stop", "attempt", "leave", "mark",
+     "compensate")
+)  # fmt: skip
 
 #: instruction → members of its array, which of them is a jump target (0: none), and what checks it
 _RULES: dict[str, tuple[int, int, Callable[[Flow, Instruction, int, Place], None]]] = {
@@ -308,9 +364,16 @@ _RULES: dict[str, tuple[int, int, Callable[[Flow, Instruction, int, Place], None
     "give": (2, 0, Flow._give),
     "call": (5, 0, Flow._call),
     "show": (4, 0, Flow._show),
+    "approve": (4, 0, Flow._late),
+    "ask": (5, 0, Flow._late),
+    "review": (6, 0, Flow._late),
+    "parallel": (5, 0, Flow._late),
+    "parallel_each": (8, 0, Flow._late),
     "require": (3, 0, Flow._require),
     "stop": (2, 0, Flow._end),
     "fail": (2, 0, Flow._end),
     "attempt": (3, 1, Flow._attempt),
     "leave": (1, 0, Flow._leave),
+    "mark": (2, 0, Flow._late),
+    "compensate": (2, 0, Flow._late),
 }

@@ -7,7 +7,10 @@ from ..values.formats import FORMATS
 from ..values.patterns import PatternInvalid, check_pattern
 from .literals import literal_type
 from .places import (
+    DIGITS,
+    SMALL,
     fault,
+    is_word,
     shown,
     split_ref,
     take_array,
@@ -18,7 +21,7 @@ from .places import (
     take_word,
     unknown,
 )
-from .types import BUILT_IN_TYPES, ORDERED_TYPES, PLAIN_TYPES, base, freeze, show
+from .types import BUILT_IN_TYPES, GENERIC_TYPES, ORDERED_TYPES, PLAIN_TYPES, PROBLEM, base, freeze, show
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,6 +44,8 @@ class Types:
 
     def __init__(self, declared: Any, place: Place, modules: frozenset[str]):
         self._modules = modules
+        #: whether a type that was taken so far is an `Outcome`
+        self.outcomes = False
         #: the patterns that were checked, and their states
         self._patterns: set[str] = set()
         self._pattern_states = 0
@@ -89,10 +94,16 @@ class Types:
 
     def payload(self, form: TypeForm, variant: str) -> dict[str, TypeForm] | None:
         """Names and base types of the fields of a variant; None where there is no such variant."""
-        return self._fields.get((form, variant)) if isinstance(form, str) and variant else None
+        if isinstance(form, str):
+            return self._fields.get((form, variant)) if variant else None
+        if form[0] != "Outcome":
+            return None
+        return {"Done": {"value": form[1]}, "Failed": {"problem": PROBLEM}}.get(variant)
 
     def variants(self, form: TypeForm) -> list[str] | None:
         """Names of the variants of a choice; None for any other type."""
+        if not isinstance(form, str):
+            return ["Done", "Failed"] if form[0] == "Outcome" else None
         return self._variants.get(form)
 
     def is_plain_choice(self, form: TypeForm) -> bool:
@@ -128,8 +139,9 @@ class Types:
                 take_array(form, inner, 3)
                 if not take_array(form[2], (inner, 2)):
                     raise fault((inner, 2), "a constrained type needs a constraint")
-            elif head in ("List", "Map", "Optional") or (head == "Entry" and only_base):
+            elif head in GENERIC_TYPES or (head == "Entry" and only_base):
                 take_array(form, inner, 2)
+                self.outcomes = self.outcomes or head == "Outcome"
             else:
                 raise fault(inner, "this array is not a type here")
             form = form[1]
@@ -204,7 +216,7 @@ class Types:
     # --- declarations -------------------------------------------------------------------------------------------------
 
     def _check_ref(self, ref: str, place: Place) -> None:
-        parts = split_ref(ref)
+        parts = split_ref(ref) or _split_record(ref)
         if parts is None or parts[0] != "type":
             raise fault(place, "a type reference is written `type:MODULE/NAME`")
         if ref in BUILT_IN_TYPES:
@@ -315,6 +327,15 @@ class Types:
         for ref, declaration in self.declared.items():
             if declaration["kind"] != "alias" and ref not in finite:
                 raise fault((place, ref), "the type has no finite values")
+
+
+def _split_record(ref: str) -> tuple[str, str, str] | None:
+    """`split_ref` for the record of a group's results: `type:MODULE/CALLABLE/NAME`, with `.2` where it stands twice."""
+    path, _, last = ref.rpartition("/")
+    name, dot, count = last.partition(".")
+    if is_word(name) and name[0] in SMALL and (not dot or (count and DIGITS.issuperset(count))):
+        return split_ref(path)
+    return None
 
 
 def _field_lists(declaration: dict[str, Any]) -> Iterator[tuple[str, list[dict[str, Any]]]]:

@@ -10,6 +10,7 @@ COMMANDS: dict[str, str] = {
     "check": "report the problems of a program, without running it",
     "compile": "write a program as AIR, the form that the runtime runs",
     "run": "run a program",
+    "doctor": "say with what Touba works here, what is missing and what to do",
     "version": "say what this is",
 }
 

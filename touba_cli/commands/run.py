@@ -144,12 +144,13 @@ class Run:
 
     def _admit(self, program: Program, options: dict[str, Any], root: str) -> Driver:
         """Everything that is checked before anything runs."""
-        from ..runtime.admission import bind_tools, choose_entry, decode_inputs, reachable_tools
+        from ..runtime.admission import bind_tools, check_features, choose_entry, decode_inputs, reachable_tools
         from ..runtime.machine import Machine, RunLimits
         from ..values.check import TypeTable
         from ..values.model import Meter
 
         limits: dict[str, int] = options.get("run_limits", {})
+        check_features(program)
         entry = choose_entry(program, options.get("entry_ref"))
         table = TypeTable(program.types)
         meter = Meter(_INPUT_STEPS, limits.get("max_value_bytes", MAX_VALUE_BYTES))

@@ -54,15 +54,23 @@ def rule(node: type) -> Callable[[Rule], Rule]:
 
 
 class Body:
-    """One callable. ``kind`` is function, skill or strategy."""
+    """One callable, or one branch of a group. ``kind`` is function, skill or strategy."""
 
-    def __init__(self, unit: Unit, kind: str, types: Types, signatures: Signatures, problems: Problems):
+    def __init__(
+        self,
+        unit: Unit,
+        kind: str,
+        types: Types,
+        signatures: Signatures,
+        problems: Problems,
+        scopes: Scopes | None = None,
+    ):
         self.unit = unit
         self.kind = kind
         self.types = types
         self.signatures = signatures
         self.problems = problems
-        self.scopes = Scopes(unit.source, problems)
+        self.scopes = Scopes(unit.source, problems) if scopes is None else scopes
         self._depth = 0
 
     # --- expressions ------------------------------------------------------------------------------------------------

@@ -66,7 +66,7 @@ class _When:
 
     def _is_possible(self) -> bool:
         form = self.form
-        if form == UNKNOWN or is_optional(form) or form in self.body.types.choices or form in _LITERAL_FORMS:
+        if form == UNKNOWN or is_optional(form) or self.body.types.variants(form) is not None or form in _LITERAL_FORMS:
             return True
         self.body.report(
             "TB4002", f"`when` does not take `{show(form)}`", self.node.subject.span,
@@ -95,14 +95,14 @@ class _When:
 
     def _variant(self, pattern: tree.VariantPattern) -> Case:
         name = pattern.name.text
-        variants = self.body.types.choices.get(self.form) if isinstance(self.form, str) else None
+        variants = self.body.types.variants(self.form)
         fields = None
         if variants is None:
             self._misfit(pattern)
         else:
             fields = variants.get(name)
             if fields is None:
-                unknown_variant(self.body, pattern.name, str(self.form))
+                unknown_variant(self.body, pattern.name, self.form)
                 self.covered.setdefault(name, pattern)
             else:
                 self._cover(name, pattern, f"is {name}")
@@ -168,7 +168,7 @@ class _When:
         label = "write literals"
         if is_optional(form):
             label = "write `is present as x` and `is absent`"
-        elif form in self.body.types.choices:
+        elif self.body.types.variants(form) is not None:
             label = "write its variants"
         elif form == "Bool":
             label = "write `is true` and `is false`"
@@ -213,14 +213,15 @@ class _When:
     def _missing(self) -> list[str] | None:
         """The patterns that no arm has; None where literals can never cover everything."""
         form = self.form
+        variants = self.body.types.variants(form)
         if is_optional(form):
             patterns: dict[object, str] = {True: "is present as value", False: "is absent"}
         elif form == "Bool":
             patterns = {("bool", True): "is true", ("bool", False): "is false"}
-        elif isinstance(form, str) and form in self.body.types.choices:
+        elif variants is not None:
             patterns = {
                 name: f"is {name}" + (f" with {', '.join(each.name for each in fields)}" if fields else "")
-                for name, fields in self.body.types.choices[form].items()
+                for name, fields in variants.items()
             }
         else:
             return None

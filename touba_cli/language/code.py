@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from ..air.costs import callable_costs
 from ..limits import JSON_DEPTH
 from . import tree
+
+if TYPE_CHECKING:
+    from ..air.types import TypeForm
 
 #: levels of the AIR document above an instruction, and one for what a reader wraps around it
 _ABOVE = 6
 
 #: how deep an instruction may be nested, so that the document stays within the depth of any JSON document
 INSTRUCTION_DEPTH = JSON_DEPTH - _ABOVE
+
+
+class Effect:
+    """A call, question, review or group that was checked: the base type of its result, and what emits it.
+
+    ``emit`` takes the slot of the result, or None where nothing keeps it.
+    """
+
+    __slots__ = ("emit", "form")
+
+    def __init__(self, form: TypeForm, emit: Callable[[int | None], object]):
+        self.form = form
+        self.emit = emit
 
 
 class Code:

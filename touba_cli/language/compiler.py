@@ -6,21 +6,28 @@ expressions below it check every body and make its code, and this module puts th
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from .. import __version__
-from ..air.program import AIR_PROTOCOL, SEMANTICS, program_digest
+from ..air.program import AIR_PROTOCOL, SEMANTICS, features, mentions_outcome, program_digest
 from ..air.types import thaw
 from ..codec import sha256
-from . import construct, expressions, operators, tree
+from . import construct, expressions, operators, program_tests, tree
+from .agents import agent_entry, memory_entry
+from .authority import Authority
 from .body import Body
+from .code import Code
 from .diagnostics import Diagnostic, Problems
-from .effects import tool_entry
-from .names import Declared, Program, load_program, report_unused_imports
+from .names import Declared, Program, Unit, load_program, report_unused_imports
+from .owner import Owner
+from .results import DeclaredResult
 from .signatures import Signature, Signatures
 from .source import Sources
 from .statements import Lines
+from .tools import Tools
+from .triggers import Triggers
 from .types import Types
 
 #: modules whose rules `Body.elaborate` finds
@@ -82,40 +89,65 @@ def _follows(problem: Diagnostic, program: Program, read: set[int]) -> bool:
 
 
 class _Maker:
-    """Checks the callables of a program and puts the AIR document together."""
+    """Checks the declarations of a program and puts the AIR document together."""
 
     def __init__(self, program: Program, types: Types, signatures: Signatures, problems: Problems):
         self.program = program
         self.types = types
         self.signatures = signatures
         self.problems = problems
-        self.features: set[str] = set()
+        self.authority = Authority(program, problems)
+        self.tools = Tools(program, types, signatures, problems)
         self.files = sorted(unit.path for unit in program.units)
         self.spans: dict[str, list[list[int]]] = {}
+        self.callables: dict[str, dict[str, Any]] = {}
+        self.gates: dict[str, dict[str, Any]] = {}
 
     def document(self) -> dict[str, Any]:
-        callables = {ref: self._callable(signature) for ref, signature in self.signatures.by_ref.items()}
+        for signature in self.signatures.by_ref.values():
+            self._callable(signature)
         document: dict[str, Any] = {
             "protocol": AIR_PROTOCOL,
             "semantics": SEMANTICS,
-            "requires": sorted(self.features),
+            "requires": [],
             "modules": sorted(unit.name for unit in self.program.units),
             "types": self.types.document,
-            "callables": callables,
+            "callables": self.callables,
         }
+        triggers = Triggers(self.program, self.types, self.signatures, self.authority, self.problems)
+        parts = {
+            "memories": {each.ref: memory_entry(each, self.types) for each in self._declared("memory")},
+            "gates": self.gates,
+            "triggers": {each.ref: triggers.entry(each) for each in self._declared("trigger")},
+        }
+        document.update((name, part) for name, part in parts.items() if part)
+        tests = self._tests()
         if not self.problems.failed:
+            document["requires"] = sorted(features(document, mentions_outcome(document)))
             document["digest"] = program_digest(document)
         document["source_map"] = {"files": self.files, "callables": self.spans}
+        if tests:
+            document["tests"] = [entry for entry, _ in tests]
+            document["source_map"]["tests"] = [spans for _, spans in tests]
         document["build"] = {
             "compiler": __version__,
             "sources": {path: sha256(data) for path, data in self.program.sources.items()},
         }
         return document
 
-    def _callable(self, signature: Signature) -> dict[str, Any]:
+    def _declared(self, kind: str) -> Iterator[Declared]:
+        for unit in self.program.units:
+            for declared in unit.declared.values():
+                if declared.kind == kind:
+                    yield declared
+
+    # --- callables ----------------------------------------------------------------------------------------------------
+
+    def _callable(self, signature: Signature) -> None:
+        """Enter a callable, with the branches of its groups."""
         declared = signature.declared
         node = declared.node
-        assert isinstance(node, (tree.CallableDecl, tree.ToolDecl))
+        assert isinstance(node, (tree.CallableDecl, tree.ToolDecl, tree.AgentDecl))
         takes: list[dict[str, Any]] = []
         for each, decl in zip(signature.takes, node.takes, strict=True):
             takes.append({"name": each.name, "type": thaw(each.declared)})
@@ -124,22 +156,49 @@ class _Maker:
         entry: dict[str, Any] = {"takes": takes, "gives": thaw(signature.gives)}
         if node.doc is not None:
             entry["doc"] = node.doc
+        if declared.ref in self.authority.callers:
+            entry["callable_by"] = sorted(self.authority.callers[declared.ref])
+        self.callables[declared.ref] = entry
         if isinstance(node, tree.ToolDecl):
-            self.features.add("tools")
-            return {**entry, **tool_entry(declared)}
-        return {**entry, **self._body(declared, signature, node)}
+            entry.update(self.tools.entry(declared))
+            if node.key is not None:
+                self.spans[declared.ref] = [self._place(declared.unit, node.key.span)]
+        elif isinstance(node, tree.AgentDecl):
+            entry.update(agent_entry(declared, self.authority, self.problems))
+        else:
+            entry.update(self._body(declared, signature, node))
 
     def _body(self, declared: Declared, signature: Signature, node: tree.CallableDecl) -> dict[str, Any]:
         body = Body(declared.unit, declared.kind, self.types, self.signatures, self.problems)
-        lines = Lines(body, signature, node)
-        made = lines.run()
+        owner = Owner(declared, self.types, self.authority, self.problems)
+        lines = Lines(body, owner, DeclaredResult(signature, node))
+        made = lines.run(signature, node)
+        self.gates.update(owner.gates)
+        for ref, (entry, code) in owner.branches.items():
+            self.callables[ref] = {**entry, **self._finished(declared.unit, ref, code)}
+        return {**made, **self._finished(declared.unit, declared.ref, lines.code)}
+
+    def _finished(self, unit: Unit, ref: str, code: Code) -> dict[str, Any]:
+        """Code with its costs, and its places in the source map."""
         if self.problems.failed:
-            return made
-        if any(instruction[0] == "attempt" for instruction in lines.code.instructions):
-            self.features.add("attempt")
-        file = self.files.index(declared.unit.path)
-        source = declared.unit.source
-        self.spans[declared.ref] = [
-            [file, *source.position(span.start), *source.position(span.end)] for span in lines.code.spans
+            return {"cost": 0, "code": []}
+        self.spans[ref] = [self._place(unit, span) for span in code.spans]
+        return {"cost": code.finish(), "code": code.instructions}
+
+    def _place(self, unit: Unit, span: tree.Span) -> list[int]:
+        """A place as the source map writes it."""
+        file = self.files.index(unit.path)
+        return [file, *unit.source.position(span.start), *unit.source.position(span.end)]
+
+    # --- tests --------------------------------------------------------------------------------------------------------
+
+    def _tests(self) -> list[tuple[dict[str, Any], list[list[int]]]]:
+        """AIR's `tests`, in the order of the modules' names, each with the places of its lines."""
+        program = program_tests.Program(
+            self.types, self.signatures, self.authority, self.callables, self.gates, self.problems
+        )
+        return [
+            (entry, [self._place(unit, span) for span in spans])
+            for unit in sorted(self.program.units, key=lambda unit: unit.name)
+            for entry, spans in program_tests.program_tests(program, unit)
         ]
-        return {**made, "cost": lines.code.finish()}

@@ -12,7 +12,7 @@ from .body import Body, rule
 from .diagnostics import Fix, Related
 from .expressions import unknown_field
 from .forms import UNKNOWN, inner, is_optional, opened, show
-from .names import LISTED, Declared, listed
+from .names import LISTED, Declared, a, listed
 from .scope import Typed, unknown
 from .signatures import Signature
 from .types import FieldType
@@ -31,7 +31,7 @@ def _capital(body: Body, node: tree.Capital, hint: TypeForm | None) -> Typed:
         choice = _choice(body, node)
         return _ignored(body, node) if choice is None else _variant(body, node, choice)
     if not node.path:
-        if isinstance(wanted, str) and name in body.types.choices.get(wanted, ()):
+        if wanted is not None and name in (body.types.variants(wanted) or ()):
             return _variant(body, node, wanted)
         if body.unit.known(name) is None and name not in body.unit.imported:
             if name == "Problem":
@@ -77,20 +77,18 @@ def _unknown_name(body: Body, node: tree.Capital, wanted: TypeForm | None) -> Ty
     name = node.name.text
     if wanted == UNKNOWN:
         return _ignored(body, node)
-    if isinstance(wanted, str) and wanted in body.types.choices:
-        variants = list(body.types.choices[wanted])
-        if body.problems.near(name, variants) is not None or node.arguments is None:
-            unknown_variant(body, node.name, wanted)
-            return _ignored(body, node)
-    owners = [
-        each for each in body.unit.visible() if each.kind == "choice" and name in body.types.choices.get(each.ref, ())
-    ]
+    variants = list(body.types.variants(wanted) or ()) if wanted is not None else []
+    unfit = node.arguments is None or body.problems.near(name, variants) is not None
+    if variants and wanted is not None and unfit:
+        unknown_variant(body, node.name, wanted)
+        return _ignored(body, node)
+    owners = body.types.owners(body.unit, name)
     if owners:
         spelled = f"{owners[0].name}.{name}"
         body.report(
             "TB4005", f"which choice `{name}` belongs to cannot be told here", node.name.span,
             f"write `{spelled}`" if len(owners) == 1 else "write the choice before it",
-            candidates=tuple(f"{each.name}.{name}" for each in owners),
+            candidates=tuple(f"{each.name}.{name}" for each in owners[:LISTED]),
             fix=Fix(node.name.span, spelled) if len(owners) == 1 else None,
         )  # fmt: skip
     else:
@@ -98,14 +96,14 @@ def _unknown_name(body: Body, node: tree.Capital, wanted: TypeForm | None) -> Ty
     return _ignored(body, node)
 
 
-def unknown_variant(body: Body, name: tree.Name, choice: str) -> None:
+def unknown_variant(body: Body, name: tree.Name, choice: TypeForm) -> None:
     """Report a variant that a choice does not have."""
-    variants = list(body.types.choices[choice])
+    variants = list(body.types.variants(choice) or ())
     nearest = body.problems.near(name.text, variants)
     help_text = None
     if nearest is None and len(variants) <= 8:
         help_text = "its variants: " + ", ".join(f"`{each}`" for each in variants)
-    declared = body.types.declared.get(choice)
+    declared = body.types.declared.get(choice) if isinstance(choice, str) else None
     body.report(
         "TB3009", f"`{show(choice)}` has no variant `{name.text}`", name.span,
         f"did you mean `{nearest}`?" if nearest else "",
@@ -116,9 +114,15 @@ def unknown_variant(body: Body, name: tree.Name, choice: str) -> None:
 
 def _misused(body: Body, node: tree.Capital, found: Declared) -> Typed:
     name = node.name.text
-    if found.kind in ("tool", "skill", "strategy"):
+    if found.kind in ("memory", "trigger"):
         body.report(
-            "TB3007", f"`{name}` is a {found.kind}: it may have effects, and no expression may", node.span,
+            "TB3007", f"`{name}` is a {found.kind}, not a value", node.name.span,
+            "tools read and write memories" if found.kind == "memory" else "triggers start callables from outside",
+            related=(found.related(body.unit),),
+        )  # fmt: skip
+    elif found.kind in ("tool", "skill", "strategy", "agent"):
+        body.report(
+            "TB3007", f"`{name}` is {a(found.kind)}: it may have effects, and no expression may", node.span,
             f"bind it on a line of its own: `let x = call {name}(…)`", related=(found.related(body.unit),),
         )  # fmt: skip
     elif found.kind == "choice":
@@ -150,9 +154,9 @@ def _record(body: Body, node: tree.Capital, ref: str) -> Typed:
     return Typed(ref, ["record", ref, codes])
 
 
-def _variant(body: Body, node: tree.Capital, choice: str) -> Typed:
+def _variant(body: Body, node: tree.Capital, choice: TypeForm) -> Typed:
     name = node.name.text
-    fields = body.types.choices[choice].get(name)
+    fields = (body.types.variants(choice) or {}).get(name)
     if fields is None:
         unknown_variant(body, node.name, choice)
         _ignored(body, node)
@@ -168,14 +172,14 @@ def _variant(body: Body, node: tree.Capital, choice: str) -> Typed:
         _ignored(body, node)
         return Typed(choice, ["bool", False])
     codes = _field_values(body, node, node.arguments or [], fields, name, choice)
-    return Typed(choice, ["make", choice, name, codes])
+    return Typed(choice, ["make", thaw(choice), name, codes])
 
 
 def _field_values(
-    body: Body, node: tree.Capital, arguments: list[tree.Argument], fields: list[FieldType], name: str, ref: str
+    body: Body, node: tree.Capital, arguments: list[tree.Argument], fields: list[FieldType], name: str, form: TypeForm
 ) -> list[list[Any]]:
     """The values of all fields in the order of the declaration; an Optional field that is left out is absent."""
-    given = _by_name(body, arguments, fields, name, ref, "field")
+    given = _by_name(body, arguments, fields, name, form, "field")
     codes: list[list[Any]] = []
     missing = []
     if not body.types.leave_out(len(fields) - len(given)):
@@ -321,14 +325,16 @@ def variant_test(body: Body, node: tree.Comparison, left: Typed) -> Typed | None
     form = left.form
     if not isinstance(right, tree.Capital) or right.arguments is not None:
         return None
-    if is_optional(form) and opened(form) in body.types.choices:
+    inside = opened(form)
+    if is_optional(form) and inside is not None and body.types.variants(inside) is not None:
         body.unopened(form, node.left)
         return Typed("Bool", ["bool", False])
-    if not isinstance(form, str) or form not in body.types.choices:
+    variants = body.types.variants(form)
+    if variants is None:
         return None
     if right.path and (not right.path[-1].text[:1].isupper() or _choice(body, right) != form):
         return None
-    if right.name.text not in body.types.choices[form]:
+    if right.name.text not in variants:
         unknown_variant(body, right.name, form)
         return Typed("Bool", ["bool", False])
     test = ["variant", left.code, right.name.text]

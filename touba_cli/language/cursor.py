@@ -13,14 +13,18 @@ from .hints import FOREIGN_INFIXES, FOREIGN_SIGNS, FOREIGN_UNITS, near
 from .layout import Line
 from .source import Source
 from .tokens import Token
-from .tree import Name, Span
-from .words import HARD_WORDS, LATER_WORDS, UNITS
+from .tree import Name, Qualified, Span
+from .words import EFFECT_STARTS, HARD_WORDS, UNITS
 
 #: longest user text in a message
 _SHOWN = 40
 
 #: at most so many legal words are listed where none is near
 _LISTED = 8
+
+
+#: what an effect is called, by the word with which it begins
+_EFFECTS = {"call": "a call", "ask": "a question", "human": "a review", "parallel": "a group"}
 
 
 class Stop(Exception):
@@ -141,6 +145,15 @@ class Cursor:
             return self.value_name(what)
         return self.fail(what)
 
+    def qualified(self, what: str) -> Qualified:
+        """`Pay` or `m.Pay`."""
+        path: list[Name] = []
+        while self.token.kind == "word" and self.peek().kind == ".":
+            path.append(name_of(self.advance()))
+            self.advance()
+        name = self.capital_name(what)
+        return Qualified(Span(path[0].span.start if path else name.span.start, name.span.end), path, name)
+
     # --- reporting -----------------------------------------------------------------------------------------------
 
     def report(
@@ -175,9 +188,7 @@ class Cursor:
         token = self.token
         if token.kind in FOREIGN_SIGNS and token.kind not in ("=", ":"):
             self.foreign_sign(token)
-        elif token.kind == "word" and token.text in LATER_WORDS["expression"]:
-            self.report("TB2006", f"expected {expected}, found `{token.text}`", token, later(token.text))
-        elif token.kind == "word" and token.text == "call":
+        elif token.kind == "word" and token.text in EFFECT_STARTS:
             self.effect_inside(token)
         else:
             self.report("TB2006", f"expected {expected}, found {found(token)}", token, label or f"put {expected} here")
@@ -197,7 +208,7 @@ class Cursor:
     def effect_inside(self, token: Token) -> None:
         self.report(
             "TB2012", f"`{token.text}` stands inside an expression", token, "bind it with `let` on a line before",
-            help="a call is a whole line or the whole right side of `let`, `var`, `set` or `give`",
+            help=f"{_EFFECTS[token.text]} is a whole line or the whole right side of `let`, `var`, `set` or `give`",
         )  # fmt: skip
 
     def foreign_here(self) -> bool:
@@ -210,9 +221,9 @@ class Cursor:
             self.report("TB2011", "two texts stand side by side", token, "join them with `+`, or write one text")
         elif token.kind != "word":
             return False
-        elif token.text == "call":
+        elif token.text in EFFECT_STARTS:
             self.effect_inside(token)
-        elif before.kind in ("int", "decimal", "float") and (unit := _unit(token.text)):
+        elif before.kind in ("int", "decimal", "float") and (unit := unit_of(token.text)):
             self.report(
                 "TB1011", f"`{token.text}` is not a unit of time", token, f"write it in `{unit}`",
                 candidates=("seconds", "minutes", "hours", "days"),
@@ -241,16 +252,11 @@ class Cursor:
             self.report("TB2007", title, token, "remove it, or begin a new line")
         self.skip_line()
 
-    def unknown_word(self, table: tuple[str, ...], place: str, label: str = "", *, later_in: str = "") -> None:
+    def unknown_word(self, table: tuple[str, ...], place: str, label: str = "") -> None:
         """Report a first word that no line of this kind of block has."""
         token = self.token
         title = f"{found(token)} cannot begin a line here"
-        nearest = None
-        if token.kind in ("word", "capital", "hidden"):
-            if token.text in LATER_WORDS.get(later_in, ()):
-                self.report("TB2005", title, token, later(token.text), candidates=table)
-                return
-            nearest = near(token.text, table)
+        nearest = near(token.text, table) if token.kind in ("word", "capital", "hidden") else None
         listed = ", ".join(f"`{word}`" for word in table)
         if nearest is not None:
             self.report("TB2005", title, token, f"did you mean `{nearest}`?", candidates=(nearest,))
@@ -268,6 +274,11 @@ def name_of(token: Token) -> Name:
     return Name(Span(token.start, token.end), token.text)
 
 
+def expected(what: str, token: Token) -> str:
+    """The title of a problem where something else was expected."""
+    return f"expected {what}, found {found(token)}"
+
+
 def found(token: Token) -> str:
     """What a token is called in a message."""
     if token.kind == "end":
@@ -280,11 +291,8 @@ def found(token: Token) -> str:
     return f"`{text}`"
 
 
-def later(word: str) -> str:
-    return f"this version does not have `{word}`"
-
-
-def _unit(word: str) -> str | None:
+def unit_of(word: str) -> str | None:
+    """The unit of time that a word of other languages means, or a misspelt one."""
     unit = FOREIGN_UNITS.get(word)
     if unit is None:
         close = near(word, UNITS)

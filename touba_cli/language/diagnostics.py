@@ -48,6 +48,7 @@ CODES: dict[str, str] = {
     "TB2011": "an expression cannot be written so",
     "TB2012": "an effect stands inside an expression",
     "TB2013": "a documentation comment documents nothing",
+    "TB2014": "a clause is missing",
     # TB3: names
     "TB3001": "a name is not known",
     "TB3002": "a name stands for two things",
@@ -70,20 +71,28 @@ CODES: dict[str, str] = {
     "TB4008": "a value cannot be written into text",
     "TB4009": "a value is changed that cannot change",
     "TB4010": "a literal is out of range",
+    "TB4011": "a key is of a type that cannot be one",
+    "TB4012": "a schedule, path, name or code is not written as they are",
     # TB5: authority and effects
     "TB5001": "something with effects is used where only functions may be",
     "TB5002": "a tool with authority does not state its effect",
     "TB5003": "a grant does not exist",
+    "TB5004": "a call is made that the called one does not allow",
+    "TB5005": "a compensation does not fit its tool",
+    "TB5006": "compensations go in a circle",
+    "TB5007": "a test replaces what no test can replace",
     # TB6: flow
     "TB6001": "a path gives nothing",
     "TB6002": "a `when` does not cover every case",
     "TB6003": "a statement stands where it means nothing",
     "TB6004": "an arm stands twice",
+    "TB6005": "a test says something that can never happen",
     # TB8: warnings
     "TB8001": "a name is never used",
     "TB8002": "a statement can never be reached",
     "TB8003": "a condition or arm never decides anything",
     "TB8004": "a text looks like a misspelt failure code",
+    "TB8005": "an agent uses something that does not let it call",
     # TB9: limits
     "TB9001": "a source file is too large",
     "TB9002": "brackets are nested too deep",

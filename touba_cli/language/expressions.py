@@ -92,7 +92,7 @@ def field_form(body: Body, form: TypeForm, name: tree.Name, of: tree.Node) -> Ty
     fields = _fields(body, form)
     if fields is None:
         label = ""
-        if form in body.types.choices:
+        if body.types.variants(form) is not None:
             label = "the payload of a choice is read in a `when`"
         elif not isinstance(form, str) and form[0] == "Map":
             label = f'the value under a key is written `["{name.text}"]`'
@@ -368,7 +368,7 @@ def _as_text(body: Body, node: tree.Expr) -> list[Any]:
         label = "write its `.code` or `.message`"
     elif isinstance(form, str) and form in body.types.records:
         label = "write its fields one by one"
-    elif form in body.types.choices:
+    elif body.types.variants(form) is not None:
         label = "choose a text with `when`"
     elif not isinstance(form, str) and form[0] == "List":
         label = 'make a Text of it first: `join([… for x in xs], ", ")`'

@@ -15,11 +15,11 @@ from .lexer import Lexed
 from .source import Source
 from .tokens import Token
 from .tree import Span
-from .words import DECLARATION_WORDS, HARD_WORDS, LATER_WORDS, MODULE_WORDS, STATEMENT_WORDS
+from .words import DECLARATION_WORDS, HARD_WORDS, MODULE_WORDS, STATEMENT_WORDS
 
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
 _OPENERS = {close: opener for opener, close in _PAIRS.items()}
-_TOP_WORDS = frozenset((*MODULE_WORDS, *LATER_WORDS["module"]))
+_TOP_WORDS = frozenset(MODULE_WORDS)
 _LINE_WORDS = frozenset((*STATEMENT_WORDS, *DECLARATION_WORDS)) - {"if", "for"}
 
 

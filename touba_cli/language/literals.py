@@ -20,6 +20,7 @@ from . import tree
 
 if TYPE_CHECKING:
     from ..air.types import TypeForm
+    from .names import Unit
 
 #: whole numbers beyond ± this are text in AIR
 SAFE_INTEGER = 2**53 - 1
@@ -91,6 +92,18 @@ def duration(value: Any) -> timedelta:
 def as_decimal(code: list[Any]) -> list[Any]:
     """An Int as a Decimal: a literal becomes one of Decimal, everything else is widened when it runs."""
     return ["dec", str(code[1])] if code[0] == "int" else ["widen", code]
+
+
+def plain_text(unit: Unit, node: tree.Expr, why: str) -> str | None:
+    """The text of a literal without interpolations; None where there is another, which is reported.
+
+    ``why`` is the fact that speaks against an interpolation.
+    """
+    if isinstance(node, tree.Literal) and isinstance(node.value, str):
+        return node.value
+    if isinstance(node, tree.Interpolation):
+        unit.problems.add("TB4008", f"{why}, and nothing is inserted into it", unit.source, node.span, "write `\\{`")
+    return None
 
 
 def comparable(code: list[Any]) -> tuple[str, Any]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from ..air.types import GENERIC_TYPES
 from ..limits import LIMITS
 from . import tree
 from .circles import circles
@@ -19,13 +20,16 @@ from .source import Source, Sources
 
 TYPE_KINDS = frozenset(("record", "alias", "choice"))
 
+#: what `call` calls
+CALLED_KINDS: tuple[str, ...] = ("tool", "skill", "strategy", "agent")
+
 #: names that a type place may use without declaring or importing them
 BUILT_IN_TYPE_NAMES: tuple[str, ...] = (
     "Text", "Int", "Decimal", "Float", "Bool", "Date", "DateTime", "Duration", "Json", "Nothing", "Problem",
 )  # fmt: skip
 
 #: names that no declaration may take; a program's own `Problem` hides the built-in one
-TAKEN_NAMES = frozenset((*BUILT_IN_TYPE_NAMES, "List", "Map", "Optional")) - {"Problem"}
+TAKEN_NAMES = frozenset((*BUILT_IN_TYPE_NAMES, *GENERIC_TYPES)) - {"Problem"}
 
 
 #: the most candidates that a problem lists
@@ -44,7 +48,7 @@ OWN_MODULE = "touba"
 
 @dataclass(eq=False, slots=True)
 class Declared:
-    """A declaration of a module: ``kind`` is record, alias, choice, function, tool, skill or strategy."""
+    """A declaration of a module: ``kind`` is record, alias, choice, or the word with which it begins."""
 
     unit: Unit
     node: tree.Declaration
@@ -105,8 +109,8 @@ class Unit:
 
         Parameters:
             path: the module words before the name.
-            wanted: what is looked for, in words, and by that the candidates of hints: "type", "function", "callable"
-                or "name".
+            wanted: what is looked for, in words, and by that the candidates of hints: "type", "callable", "name", or
+                the word of a kind of declaration.
         """
         if not path:
             return self._find_here(name, wanted)
@@ -134,11 +138,11 @@ class Unit:
         if name.text not in self.imported and name.text not in self.unknown:
             self.unknown.add(name.text)
             self.report_unknown(
-                "TB3001", f"no {wanted} `{name.text}` is known here", name.span, name.text, self._candidates(wanted)
+                "TB3001", f"no {wanted} `{name.text}` is known here", name.span, name.text, self.candidates(wanted)
             )
         return None
 
-    def _candidates(self, wanted: str) -> list[str]:
+    def candidates(self, wanted: str) -> list[str]:
         """Names for hints. What is visible never changes once modules are bound, so they are listed once."""
         found = self._listed.get(wanted)
         if found is None:
@@ -184,14 +188,19 @@ class Unit:
         self.problems.add(code, title, self.source, span, label, help=help_text, candidates=shown)
 
 
+def a(kind: str) -> str:
+    """A kind with its article: `a tool`, `an agent`."""
+    return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
+
+
 def _fits(declared: Declared, wanted: str) -> bool:
     if wanted == "type":
         return declared.is_type
-    if wanted == "function":
-        return declared.kind == "function"
     if wanted == "callable":
-        return declared.kind in ("tool", "skill", "strategy")
-    return declared.kind != "alias"
+        return declared.kind in CALLED_KINDS
+    if wanted == "name":
+        return declared.kind not in ("alias", "memory", "trigger")
+    return declared.kind == wanted
 
 
 @dataclass(slots=True)
@@ -389,11 +398,13 @@ def declare(unit: Unit) -> None:
 def _kind(node: tree.Declaration) -> str:
     if isinstance(node, tree.CallableDecl):
         return node.kind
-    if isinstance(node, tree.ToolDecl):
-        return "tool"
-    if isinstance(node, tree.RecordDecl):
-        return "record"
-    return "alias" if isinstance(node, tree.AliasDecl) else "choice"
+    return _KINDS[type(node)]
+
+
+_KINDS: dict[type, str] = {
+    tree.ToolDecl: "tool", tree.AgentDecl: "agent", tree.MemoryDecl: "memory", tree.TriggerDecl: "trigger",
+    tree.RecordDecl: "record", tree.AliasDecl: "alias", tree.ChoiceDecl: "choice",
+}  # fmt: skip
 
 
 def report_unused_imports(unit: Unit) -> None:

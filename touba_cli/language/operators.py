@@ -394,7 +394,7 @@ def _arguments(body: Body, node: tree.BuiltIn, rows: Rows, hint: TypeForm | None
 
 def _report_unknown(body: Body, node: tree.BuiltIn) -> None:
     name = node.name.text
-    functions = [each.name for each in body.unit.visible() if each.kind == "function"]
+    functions = body.unit.candidates("function")
     nearest = body.problems.near(name, (*BUILT_INS, *functions))
     label = f"did you mean `{nearest}`?" if nearest else ""
     if nearest is None and body.scopes.look_up(name) is not None:

@@ -11,7 +11,7 @@ from typing import NoReturn
 
 from ..limits import BRACKET_DEPTH, EXPRESSION_DEPTH
 from . import tree
-from .cursor import Stop, found, later, name_of
+from .cursor import Stop, found, name_of
 from .diagnostics import Problems
 from .hints import FOREIGN_PREFIXES, FOREIGN_SIGNS, FOREIGN_VALUES
 from .layout import Line
@@ -20,7 +20,7 @@ from .source import Source
 from .tokens import Token
 from .tree import Expr, Span
 from .tree_depth import deeper_than
-from .words import HARD_WORDS, LATER_WORDS
+from .words import EFFECT_STARTS, HARD_WORDS
 
 # levels of operators, from the loosest
 OR, AND, NOT, COMPARISON, SUM, PRODUCT, UNARY = range(1, 8)
@@ -58,6 +58,10 @@ class ExpressionReader(LiteralReader):
     def count(self) -> Expr:
         """Like `value`, up to a sum: the number of `repeat up to`."""
         return self._whole(lambda: self.operators(SUM))
+
+    def postfix(self) -> Expr:
+        """Like `value`, without operators: what `human.review` shows."""
+        return self._whole(self._postfix)
 
     def _whole(self, read: Callable[[], Expr]) -> Expr:
         start = self.token.start
@@ -362,8 +366,9 @@ class ExpressionReader(LiteralReader):
             return tree.Unknown(Span(token.start, self.last_end))
         if word == "not":
             self.stop("TB2011", "`not` binds looser than what stands before it", token, "put it in brackets: `(not …)`")
-        if word in LATER_WORDS["expression"]:
-            self.stop("TB2006", f"expected a value, found `{word}`", token, later(word))
+        if word in EFFECT_STARTS:
+            self.effect_inside(token)
+            raise Stop
         if word in ("present", "absent"):
             self.stop("TB2011", f"`{word}` stands only behind `is`", token, f"write `x is {word}`")
         if word == "if":
@@ -586,6 +591,12 @@ class ExpressionReader(LiteralReader):
             self.report("TB2006", title, self.token, 'write it as a text: `"{…}"`')
             self.skip_line()
         return tree.Unknown(Span(start, max(start, self.token.end)))
+
+    def short_text(self, what: str) -> Expr:
+        """A `"…"` in a fixed place. ``what`` says what is written in it."""
+        if self.token.kind != "text":
+            self.fail("a text", f"write {what}")
+        return self._whole(self.text)
 
     def _interpolated(self, tokens: list[Token]) -> Expr:
         """The expression of an interpolation."""

@@ -6,7 +6,7 @@ import re
 from datetime import date
 
 from . import tree
-from .cursor import Cursor, Stop
+from .cursor import Cursor, Stop, unit_of
 from .diagnostics import Problems
 from .layout import Line
 from .source import Source
@@ -67,6 +67,32 @@ class LiteralReader(Cursor):
             self.fail(what)
         value = self._int(self.advance())
         if value is None:
+            raise Stop
+        return value
+
+    def whole_number(self, label: str) -> tree.Literal:
+        """A whole number in a fixed place, with its place."""
+        if self.token.kind != "int":
+            self.fail("a whole number", label)
+        token = self.token
+        value = self.small_int("a whole number")
+        return tree.Literal(Span(token.start, token.end), "int", value)
+
+    def duration(self, label: str) -> tree.Literal:
+        """`30 seconds` in a fixed place."""
+        token = self.token
+        if token.kind != "int":
+            self.fail("a duration", label)
+        following = self.peek()
+        if following.kind != "word" or following.text not in UNITS:
+            units = f"units are {', '.join(sorted(set(UNITS.values())))}"
+            meant = unit_of(following.text) if following.kind == "word" else None
+            if meant is not None:
+                title = f"`{following.text}` is not a unit of time"
+                self.stop("TB1011", title, following, f"write it in `{meant}`", help=units)
+            self.stop("TB1011", "a duration has a unit", token, f"write `{token.text[:20]} seconds`", help=units)
+        value = self.number()
+        if not isinstance(value, tree.Literal):
             raise Stop
         return value
 

@@ -9,31 +9,30 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from . import tree
-from .blocks import BlockReader
 from .cursor import Stop, found, name_of
 from .diagnostics import Problems
 from .hints import FOREIGN_STATEMENTS, Foreign, near
 from .layout import Line
+from .parse_effects import EffectReader
 from .parse_types import LineReader
 from .source import Source
 from .tokens import Token
 from .tree import Block, Expr, Name, Span, Statement
-from .words import ARM_WORDS, CONTINUATIONS, LATER_WORDS, STATEMENT_WORDS
+from .words import ARM_WORDS, CONTINUATIONS, STATEMENT_WORDS
 
 _ASSIGNMENTS = frozenset(("=", "+=", "-=", "*=", "/=", "%=", ":=", "++"))
 
 
-class StatementReader(BlockReader):
+class StatementReader(EffectReader):
     """Reads blocks of statements."""
 
     def __init__(self, source: Source, problems: Problems, lines: list[Line]):
         super().__init__(source, problems, lines)
-        #: small names seen in this callable: `x = 1` is read on as `set` or `let` by it, after it was reported
-        self.names: set[str] = set()
         self._statements: dict[str, Callable[[Line, LineReader], Statement | None]] = {
             "let": self._let, "var": self._let, "set": self._set, "give": self._give, "if": self._if,
             "when": self._when, "for": self._for, "repeat": self._repeat, "break": self._break,
-            "continue": self._continue, "call": self._call, "show": self._show, "attempt": self._attempt,
+            "continue": self._continue, "call": self._call, "show": self._show, "ask": self._ask_line,
+            "human": self.human, "parallel": self.parallel, "attempt": self._attempt, "compensate": self._compensate,
             "require": self._require, "stop": self._stop, "fail": self._fail,
         }  # fmt: skip
         assert tuple(self._statements) == STATEMENT_WORDS
@@ -115,7 +114,7 @@ class StatementReader(BlockReader):
         reader.report("TB2008", "a line does not begin with a name", place, label)
         if reader.at_end:
             return None
-        value = self._right_side(reader)
+        value = self.right_side(line, reader)
         span = line.span
         if first.text in self.names:
             return tree.Set(span, name_of(first), value)
@@ -127,8 +126,6 @@ class StatementReader(BlockReader):
         following = reader.peek()
         if token.kind == "word" and token.text in CONTINUATIONS:
             reader.report("TB2005", f"`{token.text}` cannot begin a line here", token, CONTINUATIONS[token.text])
-        elif token.kind in ("word", "capital") and token.text in LATER_WORDS["statement"]:
-            reader.unknown_word(STATEMENT_WORDS, "a block of statements", later_in="statement")
         elif token.kind == "capital" and following.kind in ("(", "."):
             reader.report(
                 "TB2005", f"{found(token)} cannot begin a line here", token, f"write `call {token.text[:40]}(…)`",
@@ -145,47 +142,6 @@ class StatementReader(BlockReader):
                 STATEMENT_WORDS, "a block of statements", "" if token.kind == "word" else "a line begins with a word"
             )
 
-    # --- right sides and calls -----------------------------------------------------------------------------------
-
-    def _right_side(self, reader: LineReader) -> tree.RightSide:
-        """What stands behind `=` or `give`, up to the end of the line."""
-        value: tree.RightSide
-        start = reader.token.start
-        if reader.is_word("call"):
-            reader.advance()
-            try:
-                value = self._call_target(reader, start)
-            except Stop:
-                reader.skip_line()
-                value = tree.Unknown(Span(start, max(start, reader.token.end)))
-            self._end_of_call(reader)
-        else:
-            value = reader.value()
-        reader.end_of_line()
-        return value
-
-    def _end_of_call(self, reader: LineReader) -> None:
-        if not reader.at_end and reader.token.text in (
-            ".", "[", "+", "-", "*", "/", "otherwise", "with", "is", "and", "or", "if", "<", ">", "<=", ">=", "in"
-        ):  # fmt: skip
-            reader.report(
-                "TB2012", "a call stands inside an expression", reader.token,
-                "bind the call with `let` on a line before",
-                help="a call is a whole line or the whole right side of `let`, `var`, `set` or `give`",
-            )  # fmt: skip
-
-    def _call_target(self, reader: LineReader, start: int) -> tree.Call:
-        """`m.Pay(invoice)` behind `call`."""
-        path: list[Name] = []
-        while reader.token.kind == "word" and reader.peek().kind == ".":
-            path.append(name_of(reader.advance()))
-            reader.advance()
-        name = reader.capital_name("the name of a tool, skill or strategy")
-        if reader.token.kind != "(":
-            reader.fail("`(`", f"a call has brackets: `{name.text[:40]}(…)`")
-        arguments = reader.arguments()
-        return tree.Call(Span(start, reader.last_end), path, name, arguments)
-
     # --- simple statements ---------------------------------------------------------------------------------------
 
     def _let(self, line: Line, reader: LineReader) -> Statement:
@@ -201,7 +157,7 @@ class StatementReader(BlockReader):
         value: tree.RightSide
         if reader.token.kind == "=":
             reader.advance()
-            value = self._right_side(reader)
+            value = self.right_side(line, reader)
         else:
             try:
                 reader.fail("`=`", f"write `{line.tokens[0].text} {name.text[:40]} = …`")
@@ -224,16 +180,27 @@ class StatementReader(BlockReader):
                 "TB2011", "an element does not change", reader.token, "make a new list or map, with `merge` for a map"
             )
         reader.expect("=", f"write `set {name.text[:40]} = …`")
-        return tree.Set(line.span, name, self._right_side(reader))
+        return tree.Set(line.span, name, self.right_side(line, reader))
 
     def _give(self, line: Line, reader: LineReader) -> Statement:
-        return tree.Give(line.span, self._right_side(reader))
+        return tree.Give(line.span, self.right_side(line, reader))
 
     def _call(self, line: Line, reader: LineReader) -> Statement:
-        call = self._call_target(reader, line.tokens[0].start)
-        self._end_of_call(reader)
+        call = self.call_target(reader, line.tokens[0].start)
+        self.end_of_effect(reader)
+        return tree.EffectLine(line.span, call)
+
+    def _ask_line(self, line: Line, reader: LineReader) -> Statement:
+        question = self._ask(reader, line.tokens[0].start)
+        self.end_of_effect(reader)
+        return tree.EffectLine(line.span, question)
+
+    def _compensate(self, line: Line, reader: LineReader) -> Statement:
+        if reader.is_word("with") or reader.token.kind in ("capital", "word"):
+            label = "it undoes what was committed since the `attempt` began"
+            reader.report("TB2007", f"{found(reader.token)} follows where the line should end", reader.token, label)
         reader.end_of_line()
-        return tree.CallLine(line.span, call)
+        return tree.Compensate(line.span)
 
     def _show(self, line: Line, reader: LineReader) -> Statement:
         return tree.Show(line.span, self._text(reader, "show"))

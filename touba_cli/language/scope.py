@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False, slots=True)
 class Symbol:
-    """A name of a callable. ``kind`` is input, let, var, loop, arm or problem; only a var changes."""
+    """A name of a callable. ``kind`` is input, let, var, loop, arm, problem or outer; only a var changes.
+
+    An outer is a `var` from outside of the branch that it is seen in: there it keeps the value that it had.
+    """
 
     name: str
     span: tree.Span
@@ -71,6 +74,8 @@ class Scopes:
     slots: list[tuple[str, TypeForm]] = field(default_factory=list)
     blocks: list[dict[str, Symbol]] = field(default_factory=lambda: [{}])
     facts: Facts = NO_FACTS
+    #: the names around a branch
+    outer: Scopes | None = None
     _unknown: set[str] = field(default_factory=set)
     _slot_names: dict[str, int] = field(default_factory=dict)
 
@@ -83,7 +88,7 @@ class Scopes:
 
     def bind(self, name: tree.Name, kind: str, form: TypeForm, declared: TypeForm | None = None) -> Symbol:
         """Bind a name in the innermost block. A name that is visible already is an error, and bound all the same."""
-        first = self.look_up(name.text)
+        first = self._visible(name.text)
         if first is not None:
             self.problems.add(
                 "TB3002", f"`{name.text}` is bound already", self.source, name.span, "choose another name",
@@ -103,6 +108,35 @@ class Scopes:
                 return symbol
         return None
 
+    def _visible(self, name: str) -> Symbol | None:
+        """What a name stands for here, or around the branch."""
+        found = self.look_up(name)
+        return found if found is not None or self.outer is None else self.outer._visible(name)
+
+    def branch(self) -> Scopes:
+        """The names of a branch that begins here; `capture` gives it those from outside that it uses."""
+        return Scopes(self.source, self.problems, outer=self, _unknown=self._unknown)
+
+    def capture(self, names: set[str]) -> list[Symbol]:
+        """Take in what is visible around the branch under some names; the symbols there, in the order of their slots.
+
+        A branch sees them as they were when it began: what is known about them is known here too.
+        """
+        outer = self.outer
+        assert outer is not None
+        found = [symbol for block in outer.blocks for symbol in block.values() if symbol.name in names]
+        found.sort(key=lambda symbol: symbol.slot)
+        inside: dict[Symbol, Symbol] = {}
+        for symbol in found:
+            symbol.used = True
+            self.slots.append((symbol.name, symbol.form))
+            kind = "outer" if symbol.kind == "var" else symbol.kind
+            here = Symbol(symbol.name, symbol.span, kind, len(self.slots) - 1, symbol.form, symbol.declared, used=True)
+            inside[symbol] = self.blocks[0][symbol.name] = here
+            self._slot_names[symbol.name] = 1
+        self.facts = frozenset((inside[path[0]], *path[1:]) for path in outer.facts if path[0] in inside)
+        return found
+
     def find(self, name: str, span: tree.Span, built_ins: tuple[str, ...]) -> Symbol | None:
         """What a name stands for; one that stands for nothing is reported once in a callable."""
         symbol = self.look_up(name)
@@ -112,7 +146,7 @@ class Scopes:
         if name in self._unknown:
             return None
         self._unknown.add(name)
-        visible = [each for block in self.blocks for each in block]
+        visible = self._names()
         nearest = self.problems.near(name, visible)
         label = f"did you mean `{nearest}`?" if nearest else ""
         help_text = None
@@ -125,6 +159,12 @@ class Scopes:
             candidates=(nearest,) if nearest else tuple(visible[:LISTED]),
         )  # fmt: skip
         return None
+
+    def _names(self) -> list[str]:
+        names = [each for block in self.blocks for each in block]
+        if self.outer is not None:
+            names.extend(each for each in self.outer._names() if each not in names)
+        return names
 
     @contextmanager
     def block(self) -> Iterator[None]:

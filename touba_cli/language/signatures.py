@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """Inputs and result; ``gives`` is the declared type, Nothing where there is none."""
+    """Inputs and result; ``gives`` is the declared type: where there is none, Text for an agent, else Nothing."""
 
     declared: Declared
     takes: tuple[FieldType, ...]
@@ -39,15 +39,18 @@ class Signatures:
         for unit in program.units:
             for declared in unit.declared.values():
                 node = declared.node
-                if isinstance(node, (tree.CallableDecl, tree.ToolDecl)):
+                if isinstance(node, (tree.CallableDecl, tree.ToolDecl, tree.AgentDecl)):
                     self.by_ref[declared.ref] = _signature(declared, node, unit, types)
 
     def of(self, declared: Declared) -> Signature:
         return self.by_ref[declared.ref]
 
 
-def _signature(declared: Declared, node: tree.CallableDecl | tree.ToolDecl, unit: Unit, types: Types) -> Signature:
+def _signature(
+    declared: Declared, node: tree.CallableDecl | tree.ToolDecl | tree.AgentDecl, unit: Unit, types: Types
+) -> Signature:
     report_duplicates(unit, (each.name for each in node.takes), "input")
     takes = tuple(types.field(unit, each) for each in node.takes)
-    gives: TypeForm = "Nothing" if node.gives is None else types.form(unit, node.gives)
+    absent: TypeForm = "Text" if isinstance(node, tree.AgentDecl) else "Nothing"
+    gives = absent if node.gives is None else types.form(unit, node.gives)
     return Signature(declared, takes, gives, types.base(gives))

@@ -13,14 +13,18 @@ from ..air.types import PROBLEM, thaw
 from . import tree
 from .body import Body
 from .branches import when
-from .code import INSTRUCTION_DEPTH, Code, depth_of
+from .code import INSTRUCTION_DEPTH, Code, Effect, depth_of
 from .construct import arguments
 from .diagnostics import Fix, Related
 from .effects import FUNCTION_STATEMENTS, effect_word
 from .expressions import condition, elements
-from .flow import open_path
-from .forms import UNKNOWN, show
-from .names import Declared
+from .forms import UNKNOWN
+from .gates import approve, ask, review
+from .groups import parallel, parallel_each
+from .mentions import undoes
+from .names import CALLED_KINDS, Declared, a
+from .owner import Owner
+from .results import DeclaredResult, InferredResult
 from .scope import Facts, Symbol, Typed, unknown
 from .signatures import Signature
 
@@ -40,24 +44,26 @@ class Loop:
 
 
 class Lines:
-    """The statements of one callable."""
+    """The statements of one callable, or of one branch of a group."""
 
-    def __init__(self, body: Body, signature: Signature, node: tree.CallableDecl):
+    def __init__(self, body: Body, owner: Owner, results: DeclaredResult | InferredResult):
         self.body = body
-        self.signature = signature
-        self.node = node
+        self.owner = owner
+        self.results = results
         self.code = Code()
         self.loops: list[Loop] = []
         #: attempts that are open where the next instruction stands
         self.attempts = 0
+        #: slots of the marks to which `compensate` goes back, one for each `on failure` around the line
+        self._marks: list[int] = []
         self._sites = 0
-        self._shows = 0
         self._rules: dict[type, Callable[[Any], bool]] = {
             tree.Let: self._let,
             tree.Set: self._set,
             tree.Give: self._give,
-            tree.CallLine: self._call_line,
+            tree.EffectLine: self._effect_line,
             tree.Show: self._show,
+            tree.Approve: self._approve,
             tree.Require: self._require,
             tree.Stop: self._stop,
             tree.Fail: self._fail,
@@ -67,8 +73,19 @@ class Lines:
             tree.Repeat: self._repeat,
             tree.Break: self._break,
             tree.Continue: self._continue,
+            tree.Parallel: self._parallel,
             tree.Attempt: self._attempt,
+            tree.Compensate: self._compensate,
         }
+
+    def inside(self, body: Body, results: InferredResult) -> Lines:
+        """The statements of a branch of this callable."""
+        return Lines(body, self.owner, results)
+
+    def next_site(self) -> int:
+        """The number of the next effect site."""
+        self._sites += 1
+        return self._sites
 
     # --- blocks -----------------------------------------------------------------------------------------------------
 
@@ -81,12 +98,13 @@ class Lines:
                 self.body.report(
                     "TB8002", "this can never be reached", statement.span, "remove it, or move it up",
                 )  # fmt: skip
-                reachable = (self.code.here, self._sites, self._shows)
+                reachable = (self.code.here, self._sites, self.owner.mark())
             went_on = self._statement(statement)
             goes_on = goes_on and went_on
         if reachable is not None:
-            length, self._sites, self._shows = reachable
+            length, self._sites, mark = reachable
             self.code.cut(length)
+            self.owner.drop(mark)
             self._forget(length)
         return goes_on
 
@@ -112,6 +130,7 @@ class Lines:
         for loop in self.loops:
             loop.breaks = [pc for pc in loop.breaks if pc < length]
             loop.continues = [pc for pc in loop.continues if pc < length]
+        self.results.forget(length)
 
     def _statement(self, statement: tree.Statement) -> bool:
         word = effect_word(statement)
@@ -131,8 +150,8 @@ class Lines:
     def _let(self, node: tree.Let) -> bool:
         declared = None if node.declared is None else self.body.types.form(self.body.unit, node.declared)
         kind = "var" if node.mutable else "let"
-        if isinstance(node.value, tree.Call):
-            self._bind_call(node, kind, declared)
+        if isinstance(node.value, tree.EFFECT_NODES):
+            self._bind_effect(node, node.value, kind, declared)
         elif declared is not None:
             code = self.body.place(node.value, declared, node.name.text)
             symbol = self.body.scopes.bind(node.name, kind, self.body.types.base(declared), declared)
@@ -149,28 +168,24 @@ class Lines:
         self.body.report("TB4001", "this gives nothing that could have a name", node.span, "remove `let … =`")
         return unknown()
 
-    def _bind_call(self, node: tree.Let, kind: str, declared: TypeForm | None) -> None:
-        call = node.value
-        assert isinstance(call, tree.Call)
-        called = self._called(call)
-        form = UNKNOWN if called is None else called[0].base
+    def _bind_effect(self, node: tree.Let, value: tree.Effect, kind: str, declared: TypeForm | None) -> None:
+        wanted = None if declared is None else self.body.types.base(declared)
+        effect = self.effect(value, wanted)
+        form = UNKNOWN if effect is None else effect.form
         if form == "Nothing" and declared is None:
-            form = self._nothing(call).form
-        wanted = form if declared is None else self.body.types.base(declared)
-        symbol = self.body.scopes.bind(node.name, kind, wanted, declared)
-        if called is not None:
-            self._store(call, called, symbol, node.span, "")
+            form = self._nothing(value).form
+        symbol = self.body.scopes.bind(node.name, kind, form if wanted is None else wanted, declared)
+        if effect is not None:
+            self._store(value, effect, symbol, node.span, "")
 
-    def _store(
-        self, node: tree.Call, called: tuple[Signature, list[list[Any]]], symbol: Symbol, span: tree.Span, why: str
-    ) -> None:
-        """A call whose result goes into a slot: at once, or by a slot of its own where more is to be done."""
-        form = called[0].base
+    def _store(self, node: tree.Effect, effect: Effect, symbol: Symbol, span: tree.Span, why: str) -> None:
+        """An effect whose result goes into a slot: at once, or by a slot of its own where more is to be done."""
+        form = effect.form
         if form == symbol.form and not self.body.types.constrained(symbol.declared):
-            self._emit_call(node, called, symbol.slot)
+            effect.emit(symbol.slot)
             return
         slot = self.body.scopes.hidden("result", form)
-        self._emit_call(node, called, slot)
+        effect.emit(slot)
         code = self.body.coerce(Typed(form, ["slot", slot]), symbol.form, node, why)
         self.emit(span, "set", symbol.slot, self.body.keep(code, symbol.declared, symbol.name))
 
@@ -178,11 +193,11 @@ class Lines:
         symbol = self._variable(node.name)
         why = "the variable has this type"
         if symbol is None:
-            self._right_side(node.value, UNKNOWN, node.name.text, "")
-        elif isinstance(node.value, tree.Call):
-            called = self._called(node.value)
-            if called is not None:
-                self._store(node.value, called, symbol, node.span, why)
+            self.right_side(node.value, UNKNOWN, node.name.text, "")
+        elif isinstance(node.value, tree.EFFECT_NODES):
+            effect = self.effect(node.value, symbol.form)
+            if effect is not None:
+                self._store(node.value, effect, symbol, node.span, why)
         else:
             code = self.body.place(node.value, symbol.declared, symbol.name, why)
             self.emit(node.span, "set", symbol.slot, code)
@@ -195,69 +210,89 @@ class Lines:
             return None
         if symbol.kind == "var":
             return symbol
+        related = (Related(symbol.span, "bound here"),)
+        if symbol.kind == "outer":
+            self.body.report(
+                "TB4009", f"a branch changes nothing outside, and `{name.text}` is outside", name.span,
+                "give the value, and change the `var` with the result of the group", related=related,
+            )  # fmt: skip
+            return None
         what = {"input": "an input", "let": "a `let`", "loop": "what a loop binds", "arm": "what an arm binds"}
         self.body.report(
             "TB4009", f"`{name.text}` is {what.get(symbol.kind, 'a problem')} and never changes", name.span,
-            "bind it with `var`" if symbol.kind == "let" else "copy it into a `var`",
-            related=(Related(symbol.span, "bound here"),),
+            "bind it with `var`" if symbol.kind == "let" else "copy it into a `var`", related=related,
         )  # fmt: skip
         return None
 
-    def _right_side(self, node: tree.RightSide, declared: TypeForm, label: str, why: str) -> list[Any]:
-        """The AIR of a right side with a declared type; a call is made first, into a slot of its own."""
-        if not isinstance(node, tree.Call):
+    def right_side(self, node: tree.RightSide, declared: TypeForm, label: str, why: str) -> list[Any]:
+        """The AIR of a right side with a declared type; an effect comes first, and into a slot of its own."""
+        if not isinstance(node, tree.EFFECT_NODES):
             return self.body.place(node, declared, label, why)
-        called = self._called(node)
-        if called is None:
+        wanted = self.body.types.base(declared)
+        effect = self.effect(node, wanted)
+        if effect is None:
             return ["bool", False]
-        slot = self.body.scopes.hidden("result", called[0].base)
-        self._emit_call(node, called, slot)
-        code = self.body.coerce(Typed(called[0].base, ["slot", slot]), self.body.types.base(declared), node, why)
+        slot = self.body.scopes.hidden("result", effect.form)
+        effect.emit(slot)
+        code = self.body.coerce(Typed(effect.form, ["slot", slot]), wanted, node, why)
         return self.body.keep(code, declared, label)
 
+    def result(self, node: tree.RightSide, hint: TypeForm | None) -> Typed:
+        """The type and AIR of a right side whose type is not declared."""
+        if not isinstance(node, tree.EFFECT_NODES):
+            return self.body.elaborate(node, hint)
+        effect = self.effect(node, hint)
+        if effect is None:
+            return unknown()
+        if effect.form == "Nothing":
+            effect.emit(None)
+            return Typed("Nothing", ["nothing"])
+        slot = self.body.scopes.hidden("result", effect.form)
+        effect.emit(slot)
+        return Typed(effect.form, ["slot", slot])
+
     def _give(self, node: tree.Give) -> bool:
-        if self.node.gives is None:
-            name = self.signature.name
-            self.body.report(
-                "TB6003", f"`{name}` has no `gives`, so it gives nothing", node.span, "add `gives` and the type",
-                related=self.signature.related(self.body.unit),
-            )  # fmt: skip
-            if isinstance(node.value, tree.Call):
-                self._called(node.value)
-            else:
-                self.body.elaborate(node.value, UNKNOWN)
-            return False
-        if isinstance(node.value, tree.Call) and self.signature.base == "Nothing":
-            called = self._called(node.value)
-            if called is not None:
-                self.body.coerce(Typed(called[0].base, ["nothing"]), "Nothing", node.value)
-                self._emit_call(node.value, called, None)
-            self.emit(node.span, "give", ["nothing"])
-            return False
-        code = self._right_side(node.value, self.signature.gives, "$", "this is what `gives` says")
-        self.emit(node.span, "give", code)
+        self.results.give(self, node)
         return False
 
-    # --- calls ------------------------------------------------------------------------------------------------------
+    # --- effects ----------------------------------------------------------------------------------------------------
 
-    def _call_line(self, node: tree.CallLine) -> bool:
-        called = self._called(node.call)
-        if called is not None:
-            self._emit_call(node.call, called, None)
+    def effect(self, node: tree.Effect, hint: TypeForm | None = None) -> Effect | None:
+        """Check an effect; None where it cannot be made, which is reported. ``hint`` is what is expected of it."""
+        if isinstance(node, tree.Call):
+            return self._called(node)
+        if isinstance(node, tree.Ask):
+            return ask(self, node)
+        if isinstance(node, tree.Review):
+            return review(self, node)
+        return parallel_each(self, node, hint)
+
+    def _effect_line(self, node: tree.EffectLine) -> bool:
+        effect = self.effect(node.effect)
+        if effect is not None:
+            effect.emit(None)
+        if isinstance(node.effect, (tree.Ask, tree.Review)):
+            what = "answer" if isinstance(node.effect, tree.Ask) else "reviewed value"
+            self.body.report("TB8001", f"the {what} is never used", node.span, "bind it with `let`")
         return True
 
-    def _called(self, node: tree.Call) -> tuple[Signature, list[list[Any]]] | None:
-        """What a call calls, and the AIR of its arguments; None where it cannot be called, which is reported."""
+    def _called(self, node: tree.Call) -> Effect | None:
+        """What a call calls, and its arguments."""
         found = self.body.unit.find(node.path, node.name, "callable")
         if found is None or not self._is_callable(node, found):
             for argument in node.arguments:
                 self.body.elaborate(argument.value, UNKNOWN)
             return None
+        self.owner.authority.check_call(self.owner.declared, node, found)
         signature = self.body.signatures.of(found)
-        return signature, arguments(self.body, signature, node.arguments, node.span)
+        codes = arguments(self.body, signature, node.arguments, node.span)
+        return Effect(
+            signature.base,
+            lambda slot: self.emit(node.span, "call", self.next_site(), slot, signature.declared.ref, codes),
+        )
 
     def _is_callable(self, node: tree.Call, found: Declared) -> bool:
-        if found.kind in ("tool", "skill", "strategy"):
+        if found.kind in CALLED_KINDS:
             return True
         start = node.path[0].span.start if node.path else node.name.span.start
         if found.kind == "function":
@@ -267,20 +302,22 @@ class Lines:
                 related=(found.related(self.body.unit),), fix=Fix(tree.Span(node.span.start, start), ""),
             )  # fmt: skip
         else:
+            kind = "type" if found.is_type else found.kind
             self.body.report(
-                "TB3007", f"`{node.name.text}` is a type and cannot be called", node.name.span,
-                "`call` is for tools, skills and strategies", related=(found.related(self.body.unit),),
+                "TB3007", f"`{node.name.text}` is {a(kind)} and cannot be called", node.name.span,
+                "`call` is for tools, skills, strategies and agents", related=(found.related(self.body.unit),),
             )  # fmt: skip
         return False
 
-    def _emit_call(self, node: tree.Call, called: tuple[Signature, list[list[Any]]], slot: int | None) -> None:
-        self._sites += 1
-        signature, codes = called
-        self.emit(node.span, "call", self._sites, slot, signature.declared.ref, codes)
+    def _approve(self, node: tree.Approve) -> bool:
+        return approve(self, node)
+
+    def _parallel(self, node: tree.Parallel) -> bool:
+        return parallel(self, node)
 
     # --- texts ------------------------------------------------------------------------------------------------------
 
-    def _text(self, node: tree.Expr) -> list[Any]:
+    def text(self, node: tree.Expr) -> list[Any]:
         """A prompt or reason: a text literal, so that it can be read without running anything."""
         if not isinstance(node, (tree.Interpolation, tree.Unknown)) and not (
             isinstance(node, tree.Literal) and node.kind == "text"
@@ -291,27 +328,24 @@ class Lines:
         return self.body.need(node, "Text")
 
     def _show(self, node: tree.Show) -> bool:
-        code = self._text(node.text)
-        self._sites += 1
-        self._shows += 1
-        ref = f"show:{self.body.unit.name}/{self.signature.name}/{self._shows}"
-        self.emit(node.span, "show", self._sites, ref, code)
+        code = self.text(node.text)
+        self.emit(node.span, "show", self.next_site(), self.owner.show(), code)
         return True
 
     def _require(self, node: tree.Require) -> bool:
         test = condition(self.body, node.condition)
         with self.body.knowing(test.when_false):
-            text = self._text(node.text)
+            text = self.text(node.text)
         self.emit(node.span, "require", test.code, text)
         self.body.scopes.facts |= test.when_true
         return True
 
     def _stop(self, node: tree.Stop) -> bool:
-        self.emit(node.span, "stop", self._text(node.text))
+        self.emit(node.span, "stop", self.text(node.text))
         return False
 
     def _fail(self, node: tree.Fail) -> bool:
-        self.emit(node.span, "fail", self._text(node.text))
+        self.emit(node.span, "fail", self.text(node.text))
         return False
 
     # --- branches ---------------------------------------------------------------------------------------------------
@@ -412,6 +446,9 @@ class Lines:
     def _attempt(self, node: tree.Attempt) -> bool:
         scopes = self.body.scopes
         before = scopes.facts
+        mark = scopes.hidden("mark", "Int") if undoes(node.handler) else None
+        if mark is not None:
+            self.emit(tree.Span(node.span.start, node.span.start), "mark", mark)
         start = self.emit(tree.Span(node.span.start, node.span.start), "attempt", -1, -1)
         self.attempts += 1
         tried = self.inner(node.block, before)
@@ -428,34 +465,39 @@ class Lines:
             else:
                 slot = scopes.hidden("problem", PROBLEM)
             self.code.instructions[start][2] = slot
+            self._marks.append(-1 if mark is None else mark)
             handled = self.inner(node.handler, before)
+            self._marks.pop()
         self.code.settle(jumps)
         return self.join([tried, handled])
 
+    def _compensate(self, node: tree.Compensate) -> bool:
+        if not self._marks:
+            self.body.report(
+                "TB6003", "`compensate` stands outside every `on failure`", node.span,
+                "put it under the `on failure` of the `attempt` whose effects it undoes",
+            )  # fmt: skip
+            return True
+        self.emit(node.span, "compensate", self._marks[-1])
+        return True
+
     # --- the whole --------------------------------------------------------------------------------------------------
 
-    def run(self) -> dict[str, Any]:
-        """Check the body and make the entry of AIR's `callables`, without its inputs."""
-        node = self.node
-        for each, decl in zip(self.signature.takes, node.takes, strict=True):
+    def run(self, signature: Signature, node: tree.CallableDecl) -> dict[str, Any]:
+        """Check the body of a callable and make the entry of AIR's `callables`, without its inputs."""
+        for each, decl in zip(signature.takes, node.takes, strict=True):
             self.body.scopes.bind(decl.name, "input", each.base, each.declared)
         goes_on = self.block(node.body)
         self.body.scopes.close()
-        if goes_on and self.signature.base == "Nothing":
-            self.emit(tree.Span(node.body.span.end, node.body.span.end), "give", ["nothing"])
-        elif goes_on:
-            self._report_open_path(node)
-        for instruction, span in zip(self.code.instructions, self.code.spans, strict=True):
-            if depth_of(instruction) > INSTRUCTION_DEPTH:
-                self.body.report("TB9006", "the expression is nested too deep", span, "bind a part of it with `let`")
+        self.results.finish(self, goes_on)
+        self.check_depth()
         return {
             "slots": [[name, thaw(form)] for name, form in self.body.scopes.slots],
             "code": self.code.instructions,
         }
 
-    def _report_open_path(self, node: tree.CallableDecl) -> None:
-        span, why = open_path(node.body)
-        self.body.report(
-            "TB6001", f"`{node.name.text}` gives `{show(self.signature.base)}`, but not on every path", node.name.span,
-            "end every path with `give`, `stop` or `fail`", related=(Related(span, why),),
-        )  # fmt: skip
+    def check_depth(self) -> None:
+        """Report instructions that are nested deeper than a document may be."""
+        for instruction, span in zip(self.code.instructions, self.code.spans, strict=True):
+            if depth_of(instruction) > INSTRUCTION_DEPTH:
+                self.body.report("TB9006", "the expression is nested too deep", span, "bind a part of it with `let`")

@@ -13,7 +13,7 @@ from ..limits import INTERPOLATION_DEPTH
 from .diagnostics import Related
 from .tokens import Part, Token
 from .tree import Span
-from .words import DECLARATION_WORDS, LATER_WORDS
+from .words import DECLARATION_WORDS
 
 if TYPE_CHECKING:
     from .lexer import Lexer
@@ -25,9 +25,7 @@ _PATTERN = re.compile(r'((?:[^"\\]|\\.)*)"')
 _PLAIN = re.compile(r'[^"\\{]*')
 _SPECIAL = re.compile(r'\\|\{|"""')
 _UNICODE = re.compile(r"\\u\{([0-9A-Fa-f]{1,6})\}")
-_DECLARATION = re.compile(
-    rf"^(?:{'|'.join((*DECLARATION_WORDS, *sorted(LATER_WORDS['module'])))})[ ]+[A-Z\"]", re.MULTILINE
-)
+_DECLARATION = re.compile(rf"^(?:{'|'.join(DECLARATION_WORDS)})[ ]+[A-Z\"]", re.MULTILINE)
 
 
 class TextReader:

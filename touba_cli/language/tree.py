@@ -7,7 +7,10 @@ by identity). `parse_lines` makes declarations and statements, `parse_expr` expr
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from .tree_tests import TestDecl
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +46,7 @@ class NamedType(Node):
 
 @dataclass(eq=False, slots=True)
 class GenericType(Node):
-    """`List of T`, `Map of T`, `Optional T`: ``kind`` is ``List``, ``Map`` or ``Optional``."""
+    """`List of T`, `Map of T`, `Optional T`, `Outcome of T`: ``kind`` is the first word."""
 
     kind: str
     of: Type
@@ -274,7 +277,41 @@ class Call(Node):
     arguments: list[Argument]
 
 
-RightSide: TypeAlias = Expr | Call
+@dataclass(eq=False, slots=True)
+class Ask(Node):
+    """`ask "…" as T named n`."""
+
+    text: Expr
+    type: Type
+    name: Name | None
+
+
+@dataclass(eq=False, slots=True)
+class Review(Node):
+    """`human.review value "…" named n expires after 3 days`."""
+
+    value: Expr
+    text: Expr
+    name: Name | None
+    expires: Literal | None
+
+
+@dataclass(eq=False, slots=True)
+class ParallelEach(Node):
+    """`parallel for each x in xs at most N at once`, with its block; ``limit`` is None without `at most`."""
+
+    name: Name
+    source: Expr
+    limit: Literal | None
+    collecting: bool
+    block: Block
+
+
+#: what waits for the outside, or for branches that do: never inside an expression
+Effect: TypeAlias = Call | Ask | Review | ParallelEach
+RightSide: TypeAlias = Expr | Effect
+#: the same, for `isinstance`
+EFFECT_NODES = (Call, Ask, Review, ParallelEach)
 
 
 @dataclass(eq=False, slots=True)
@@ -299,13 +336,41 @@ class Give(Node):
 
 
 @dataclass(eq=False, slots=True)
-class CallLine(Node):
-    call: Call
+class EffectLine(Node):
+    """A call, question, review or group whose result nothing keeps."""
+
+    effect: Effect
 
 
 @dataclass(eq=False, slots=True)
 class Show(Node):
     text: Expr
+
+
+@dataclass(eq=False, slots=True)
+class Approve(Node):
+    """`human.approve "…" named n expires after 3 days`."""
+
+    text: Expr
+    name: Name | None
+    expires: Literal | None
+
+
+@dataclass(eq=False, slots=True)
+class Branch(Node):
+    """`branch name`, with its block."""
+
+    name: Name
+    block: Block
+
+
+@dataclass(eq=False, slots=True)
+class Parallel(Node):
+    """`parallel as name`, with its branches."""
+
+    name: Name
+    collecting: bool
+    branches: list[Branch]
 
 
 @dataclass(eq=False, slots=True)
@@ -411,23 +476,15 @@ class Attempt(Node):
     handler_span: Span
 
 
+@dataclass(eq=False, slots=True)
+class Compensate(Node):
+    pass
+
+
 Statement: TypeAlias = (
-    Let
-    | Set
-    | Give
-    | CallLine
-    | Show
-    | Require
-    | Stop
-    | Fail
-    | If
-    | When
-    | ForEach
-    | Repeat
-    | Break
-    | Continue
-    | Attempt
-)
+    Let | Set | Give | EffectLine | Show | Approve | Require | Stop | Fail | If | When | ForEach | Repeat | Break
+    | Continue | Parallel | Attempt | Compensate
+)  # fmt: skip
 
 
 @dataclass(eq=False, slots=True)
@@ -482,8 +539,27 @@ class ChoiceDecl(Node):
 
 
 @dataclass(eq=False, slots=True)
+class Qualified(Node):
+    """`Pay`, `m.Pay`: ``path`` holds the module words before the name."""
+
+    path: list[Name]
+    name: Name
+
+
+@dataclass(eq=False, slots=True)
+class Reference(Node):
+    """`tool Pay`, `strategy m.Review`."""
+
+    kind: Name
+    target: Qualified
+
+
+@dataclass(eq=False, slots=True)
 class CallableDecl(Node):
-    """`function`, `skill` or `strategy`: ``kind``. ``gives`` is None where nothing is given back."""
+    """`function`, `skill` or `strategy`: ``kind``.
+
+    ``gives`` is None where nothing is given back; ``callers`` is None without `callable_by`, which only skills have.
+    """
 
     kind: str
     name: Name
@@ -491,23 +567,80 @@ class CallableDecl(Node):
     gives: Type | None
     body: Block
     doc: str | None = None
+    callers: list[Reference] | None = None
 
 
 @dataclass(eq=False, slots=True)
 class ToolDecl(Node):
-    """``effect`` is None where the clause is absent; ``timeout`` is ``(amount, unit)`` as in a duration literal."""
+    """``effect`` is None where the clause is absent; ``timeout`` is a duration."""
 
     name: Name
     takes: list[FieldDecl]
     gives: Type | None
-    requires: list[Name]
-    secrets: list[Name]
-    effect: Name | None
-    timeout: Literal | None
+    requires: list[Name] = field(default_factory=list)
+    secrets: list[Name] = field(default_factory=list)
+    reads: list[Qualified] = field(default_factory=list)
+    writes: list[Qualified] = field(default_factory=list)
+    effect: Name | None = None
+    key: Expr | None = None
+    compensation: Qualified | None = None
+    timeout: Literal | None = None
     doc: str | None = None
 
 
-Declaration: TypeAlias = RecordDecl | AliasDecl | ChoiceDecl | CallableDecl | ToolDecl
+@dataclass(eq=False, slots=True)
+class AgentDecl(Node):
+    """``callers`` is None without `callable_by`; ``steps`` and ``provider_calls`` are whole numbers."""
+
+    name: Name
+    takes: list[FieldDecl]
+    gives: Type | None
+    responsibility: Expr | None = None
+    uses: list[Reference] = field(default_factory=list)
+    callers: list[Reference] | None = None
+    reviews: bool = False
+    steps: Literal | None = None
+    provider_calls: Literal | None = None
+    doc: str | None = None
+
+
+@dataclass(eq=False, slots=True)
+class MemoryDecl(Node):
+    """``key`` is the way to a field of what it holds; empty where the clause is absent."""
+
+    name: Name
+    holds: Type | None = None
+    key: list[Name] = field(default_factory=list)
+    scope: Name | None = None
+    doc: str | None = None
+
+
+@dataclass(eq=False, slots=True)
+class PayloadDecl(Node):
+    """`topic from body.topic` (``path``), `topic is "news"` (``value``)."""
+
+    name: Name
+    path: list[Name]
+    value: Expr | None
+
+
+@dataclass(eq=False, slots=True)
+class TriggerDecl(Node):
+    """``source`` is the word behind `on`; ``where`` its cron line, path or name; ``quota`` number and period."""
+
+    name: Name
+    source: Name | None = None
+    where: Expr | None = None
+    zone: Expr | None = None
+    starts: Reference | None = None
+    payload: list[PayloadDecl] = field(default_factory=list)
+    quota: tuple[Literal, Name] | None = None
+    doc: str | None = None
+
+
+Declaration: TypeAlias = (
+    RecordDecl | AliasDecl | ChoiceDecl | CallableDecl | ToolDecl | AgentDecl | MemoryDecl | TriggerDecl
+)
 
 
 @dataclass(eq=False, slots=True)
@@ -534,4 +667,5 @@ class Module(Node):
     name_span: Span
     imports: list[Import] = field(default_factory=list)
     declarations: list[Declaration] = field(default_factory=list)
+    tests: list[TestDecl] = field(default_factory=list)
     unread: list[Name] = field(default_factory=list)

@@ -55,6 +55,8 @@ class Types:
         #: id of a list of fields → the list, and its fields by name
         self._by_name: dict[int, tuple[Sequence[FieldType], dict[str, FieldType]]] = {}
         self._left_out = 0
+        #: module → variant → the choices that have it
+        self._owners: dict[str, dict[str, list[Declared]]] = {}
         #: the patterns of `matching` → states of their automatons
         self._patterns: dict[str, int] = {}
         self._resolve()
@@ -88,6 +90,16 @@ class Types:
             found = self._by_name[id(fields)] = (fields, {each.name: each for each in fields})
         return found[1]
 
+    def owners(self, unit: Unit, variant: str) -> list[Declared]:
+        """The choices that a module can name and that have a variant."""
+        found = self._owners.get(unit.name)
+        if found is None:
+            found = self._owners[unit.name] = {}
+            for each in unit.visible():
+                for name in self.choices.get(each.ref, ()):
+                    found.setdefault(name, []).append(each)
+        return found.get(variant, [])
+
     def leave_out(self, fields: int) -> bool:
         """Count fields that are left out of a record or variant; whether the program may leave out so many."""
         self._left_out += fields
@@ -109,6 +121,29 @@ class Types:
     def field(self, unit: Unit, node: tree.FieldDecl) -> FieldType:
         declared = self.form(unit, node.type)
         return FieldType(node.name.text, declared, self.base(declared))
+
+    def variants(self, form: TypeForm) -> dict[str, list[FieldType]] | None:
+        """The variants of a choice and their fields; None for any other type."""
+        if isinstance(form, str):
+            return self.choices.get(form)
+        if form[0] != "Outcome":
+            return None
+        return {
+            "Done": [FieldType("value", form[1], form[1])],
+            "Failed": [FieldType("problem", PROBLEM, PROBLEM)],
+        }
+
+    def add_record(self, ref: str, fields: list[FieldType]) -> None:
+        """Declare the record of a group's results, which the program does not name."""
+        self.records[ref] = fields
+        self.document[ref] = {
+            "kind": "record", "fields": [{"name": each.name, "type": thaw(each.declared)} for each in fields]
+        }  # fmt: skip
+
+    def remove_record(self, ref: str) -> None:
+        """Take back what `add_record` declared."""
+        del self.records[ref]
+        del self.document[ref]
 
     def is_plain_choice(self, form: TypeForm) -> bool:
         """Whether it is a choice none of whose variants has a payload: such choices have an order and a text."""

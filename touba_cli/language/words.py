@@ -36,22 +36,53 @@ HARD_WORDS: frozenset[str] = frozenset(
     ]
 )
 
+#: the hard words with which an effect begins: it is a whole line or a whole right side
+EFFECT_STARTS: frozenset[str] = frozenset(("call", "ask", "human", "parallel"))
+
 #: first words of lines outside every declaration
-MODULE_WORDS: tuple[str, ...] = ("module", "import", "from", "type", "choice", "function", "tool", "skill", "strategy")
+MODULE_WORDS: tuple[str, ...] = (
+    "module", "import", "from", "type", "choice", "function", "tool", "memory", "agent", "skill", "strategy", "trigger",
+    "test",
+)  # fmt: skip
 
 #: those of them that begin a declaration with a block
-DECLARATION_WORDS: tuple[str, ...] = ("type", "choice", "function", "tool", "skill", "strategy")
+DECLARATION_WORDS: tuple[str, ...] = MODULE_WORDS[3:]
 
-#: first words of lines in a function, skill or strategy
+#: first words of lines in a function or strategy
 CALLABLE_WORDS: tuple[str, ...] = ("takes", "gives", "do")
 
+#: first words of lines in a skill
+SKILL_WORDS: tuple[str, ...] = ("takes", "gives", "callable_by", "do")
+
 #: first words of lines in a tool
-TOOL_WORDS: tuple[str, ...] = ("takes", "gives", "requires", "secret", "effect", "timeout")
+TOOL_WORDS: tuple[str, ...] = (
+    "takes", "gives", "requires", "secret", "reads", "writes", "effect", "compensate", "timeout",
+)  # fmt: skip
+
+#: first words of lines in an agent
+AGENT_WORDS: tuple[str, ...] = (
+    "takes", "gives", "responsibility", "uses", "callable_by", "allows", "steps", "provider_calls",
+)  # fmt: skip
+
+#: first words of lines in a memory
+MEMORY_WORDS: tuple[str, ...] = ("holds", "key", "scope")
+
+#: first words of lines in a trigger
+TRIGGER_WORDS: tuple[str, ...] = ("on", "starts", "payload", "quota")
+
+#: first words of lines in a test
+TEST_WORDS: tuple[str, ...] = ("given", "run", "expect")
+
+#: first words of lines under `given agent … decides`
+DECISION_WORDS: tuple[str, ...] = ("call", "answer")
+
+#: what a reference names: `tool FindOrder`
+REFERENCE_WORDS: tuple[str, ...] = ("tool", "function", "skill", "strategy", "agent")
 
 #: first words of lines in a block of statements
 STATEMENT_WORDS: tuple[str, ...] = (
-    "let", "var", "set", "give", "if", "when", "for", "repeat", "break", "continue", "call", "show", "attempt",
-    "require", "stop", "fail",
+    "let", "var", "set", "give", "if", "when", "for", "repeat", "break", "continue", "call", "show", "ask", "human",
+    "parallel", "attempt", "compensate", "require", "stop", "fail",
 )  # fmt: skip
 
 #: words that only continue a statement, and where they stand
@@ -59,6 +90,7 @@ CONTINUATIONS: dict[str, str] = {
     "else": "`else` stands after the block of an `if`, at the column of the `if`",
     "on": "`on failure` stands after the block of an `attempt`, at the column of the `attempt`",
     "is": "`is` begins an arm of a `when` and stands deeper than the `when`",
+    "branch": "`branch` stands in a `parallel as name` and deeper than it",
 }
 
 #: first words of lines in a `when`
@@ -66,22 +98,26 @@ ARM_WORDS: tuple[str, ...] = ("is", "else")
 
 CONSTRAINT_WORDS: tuple[str, ...] = ("length", "min", "max", "above", "below", "matching", "format")
 
-GENERIC_WORDS: tuple[str, ...] = ("List", "Map", "Optional")
+GENERIC_WORDS: tuple[str, ...] = ("List", "Map", "Optional", "Outcome")
 
 EFFECT_WORDS: tuple[str, ...] = ("none", "read", "write")
+
+SCOPE_WORDS: tuple[str, ...] = ("run", "owner", "project")
+
+SOURCE_WORDS: tuple[str, ...] = ("schedule", "webhook", "event")
+
+PERIOD_WORDS: tuple[str, ...] = ("minute", "hour", "day")
+
+APPROVAL_WORDS: tuple[str, ...] = ("approve", "reject")
+
+REVIEW_WORDS: tuple[str, ...] = ("accept", "reject")
+
+STATUS_WORDS: tuple[str, ...] = ("success", "stopped", "failed", "cancelled")
+
+EXPECT_WORDS: tuple[str, ...] = ("status", "result", "calls", "no")
 
 #: how a unit of time is written → the unit in the plural
 UNITS: dict[str, str] = {
     "second": "seconds", "seconds": "seconds", "minute": "minutes", "minutes": "minutes",
     "hour": "hours", "hours": "hours", "day": "days", "days": "days",
 }  # fmt: skip
-
-#: words of the full language that this version does not have, by the place where they would stand
-LATER_WORDS: dict[str, frozenset[str]] = {
-    "module": frozenset(("agent", "memory", "trigger", "test")),
-    "callable": frozenset(("callable_by",)),
-    "tool": frozenset(("reads", "writes", "compensate")),
-    "statement": frozenset(("ask", "human", "parallel", "compensate")),
-    "expression": frozenset(("ask", "human", "parallel")),
-    "effect": frozenset(("key",)),
-}

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from ..values.check import TypeTable
     from ..values.model import Meter, Value
 
+#: what AIR can require and this runtime has; the rest of the language compiles and cannot run yet
+AVAILABLE_FEATURES = frozenset(("attempt", "tools"))
+
 #: kinds of callables that can be an entry
 ENTRY_KINDS = ("strategy", "skill", "function")
 
@@ -79,6 +82,21 @@ class Handler:
         except (ToubaFailure, OSError) as fault:
             return fault.message if isinstance(fault, ToubaFailure) else "the project root is gone"
         return None
+
+
+# --- features ---------------------------------------------------------------------------------------------------------
+
+
+def check_features(program: Program) -> None:
+    """Refuse a program that requires what this runtime does not have.
+
+    Raises:
+        ToubaFailure: FeatureUnavailable, with the names of the features.
+    """
+    missing = [feature for feature in program.requires if feature not in AVAILABLE_FEATURES]
+    if missing:
+        shown = ", ".join(f"`{feature}`" for feature in missing)
+        raise ToubaFailure("FeatureUnavailable", f"the program requires {shown}, which this runtime does not have")
 
 
 # --- entry ------------------------------------------------------------------------------------------------------------

@@ -62,9 +62,9 @@ def leaks(data: bytes, document: Any, secrets: list[str]) -> bool:
     if document is not None:
         return _holds(document, secrets)
     for secret in secrets:
-        for spelling in (secret, encode(secret)[1:-1].decode("utf-8")):
-            if spelling.encode("utf-8") in data or spelling.encode("ascii", "backslashreplace") in data:
-                return True
+        escaped = encode(secret)[1:-1]
+        if secret.encode("utf-8") in data or escaped in data or _ascii(escaped.decode("utf-8")) in data:
+            return True
     return False
 
 
@@ -91,6 +91,16 @@ def told(message: str, document: Any) -> str:
         if not (len(name) <= _LONGEST_NAME and _CODE.issuperset(name)) and shown(name) in message:
             return "it has a name or protocol that no tool response has"
     return message
+
+
+def _ascii(text: str) -> bytes:
+    """Text as JSON spells it in ASCII."""
+    spelt = []
+    for character in text:
+        units = character.encode("utf-16-be")
+        pairs = [f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2)]
+        spelt.append(character if character.isascii() else "".join(pairs))
+    return "".join(spelt).encode("ascii")
 
 
 def _names(document: Any) -> set[str]:

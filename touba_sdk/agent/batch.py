@@ -198,9 +198,8 @@ class Batch:
                 yield from self._answer(entry, refusal or CANCELLED)
                 continue
             yield from self._begin(entry)
-            # From here the tool counts as running, whatever interrupts the step itself.
-            self._running.add(entry.index)
             yield StartTool(entry.index, entry.tool, entry.call, entry.child)
+            self._running.add(entry.index)
             while self._running and not entry.concurrent:
                 yield from self._news()
         while self._running:

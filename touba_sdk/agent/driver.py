@@ -162,12 +162,17 @@ class AgentStream:
         if group is None:
             return
         if kind is GeneratorExit:  # the event loop is gone, so there is nothing left to wait with
-            group.cancel_scope.cancel()
+            for job in self._jobs.values():
+                job.stop()
             return
         try:
             await self.aclose()
         finally:
             await _leave(group)
+        self._report(error)
+
+    def _report(self, error: BaseException | None) -> None:
+        """Let out what an observer raised after the consumer had left; a note, where something else is on its way."""
         unreported = self._loop.unreported if self._loop is not None else None
         if unreported is not None:
             if error is None:
@@ -447,3 +452,4 @@ class SyncAgentStream:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+        self._stream._report(error)

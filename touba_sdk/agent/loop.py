@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from touba_sdk.models import (
@@ -21,8 +22,10 @@ from touba_sdk.models import (
     Response,
     Role,
     TextPart,
+    ToolCallPart,
     ToolChoice,
     Usage,
+    response_events,
     system_text,
 )
 from touba_sdk.models.streams import STREAM_EVENTS
@@ -370,8 +373,7 @@ class Loop:
 
     def _call_model(self, request: Request) -> Steps[Response]:
         if not self._streaming:
-            response: Response = yield Generate(self._model, request)
-            return response
+            return as_streamed((yield Generate(self._model, request)))
         collector = Collector()
         yield OpenStream(self._model, request)
         try:
@@ -502,6 +504,21 @@ def _add_suffix(request: Request, suffix: str) -> None:
     while place < len(request.messages) and request.messages[place].role is Role.SYSTEM:
         place += 1
     request.messages.insert(place, system_text(f"\n{suffix}" if place else suffix))
+
+
+def as_streamed(response: Response) -> Response:
+    """The response as a stream of it would give it: neighbouring texts are one, and empty ones are none.
+
+    So a run leaves the same session whether it is streamed or not.
+    """
+    parts = response.message.parts
+    joined = any(type(a) is type(b) and not isinstance(a, ToolCallPart) for a, b in pairwise(parts))
+    if not joined and not any(isinstance(part, TextPart) and not part.text for part in parts):
+        return response
+    collector = Collector()
+    for event in response_events(response):
+        collector.add(event)
+    return response.replace(message=collector.partial().message)
 
 
 def sendable(messages: Sequence[Message]) -> list[Message]:

@@ -80,6 +80,7 @@ class Child:
             _unblock_signals(blocked)
             raise
         try:
+            _LIVING.add(self)
             _unblock_signals(blocked)  # what came meanwhile is raised here
             self._attach(request, hold_input)
         except BaseException:
@@ -145,6 +146,15 @@ class Child:
             self.status = None if _status_is_lost() else self._process.returncode
         self._close_pipes()
         self._closed = True
+        _LIVING.discard(self)
+
+    def drop(self) -> None:
+        """In a forked copy of the application: give the copies of the descriptors up. The process is not ours."""
+        self._closed = True
+        self._process.returncode = 0  # for the destructor: there is nothing to wait for
+        for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
+            if pipe is not None:
+                pipe.close()
 
     def _signal_group(self, number: int) -> None:
         if self._process.returncode is None:
@@ -233,6 +243,16 @@ class SelectorChild(Child):
                 self._selector.unregister(key.fileobj)
         if self.exited:
             self._drain()
+
+    def drop(self) -> None:
+        # Nothing is unregistered: parent and copy share what the selector watches.
+        super().drop()
+        if self._selector is not None:
+            self._selector.close()
+            self._selector = None
+        if self._exit_descriptor is not None:
+            descriptor, self._exit_descriptor = self._exit_descriptor, None
+            os.close(descriptor)
 
     def end_input(self) -> None:
         self._hold_input = False
@@ -493,6 +513,21 @@ def _open_exit_descriptor(pid: int) -> int | None:
 def _status_is_lost() -> bool:
     """Whether the application ignores SIGCHLD: then the system keeps no exit status, and Python reports 0 for all."""
     return os.name == "posix" and signal.getsignal(signal.SIGCHLD) is signal.SIG_IGN
+
+
+#: children between their start and their end
+_LIVING: set[Child] = set()
+
+
+def _drop_copies() -> None:
+    """A forked copy of the application would hold the life line of every run and the runtimes' output."""
+    for child in list(_LIVING):
+        child.drop()
+    _LIVING.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_drop_copies)
 
 
 def _block_signals() -> set[int] | None:

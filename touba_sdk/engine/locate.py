@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.util import MAGIC_NUMBER, find_spec
 from types import ModuleType
+from typing import Literal
 
 from ..errors import LaunchError, UsageError
 
@@ -232,6 +233,19 @@ def _handler_python(world: World, project_root: str, option: str | None) -> str 
 def bytecode_folder(start: str, cache_folder: Callable[[], str], *, own_python: bool = True) -> str | None:
     """The folder that Python keeps the runtime's compiled modules in, where the usual place cannot be used.
 
+    Parameters: as of `bytecode_place`.
+    """
+    return bytecode_place(start, cache_folder, own_python=own_python)[1]
+
+
+def bytecode_place(
+    start: str, cache_folder: Callable[[], str], *, own_python: bool = True
+) -> tuple[Literal["current", "beside", "cache", "nowhere"], str | None]:
+    """Where the runtime's compiled modules are, and the folder where that is not the usual place.
+
+    They are ``current`` beside the modules, are or will be written ``beside`` them or into the ``cache``, or find room
+    ``nowhere``.
+
     Compiling the runtime anew costs four times its start. The folder has to be the user's own and closed to others,
     because what lies in it is executed; where it is not, there is none, and the runtime only starts slower.
 
@@ -245,10 +259,11 @@ def bytecode_folder(start: str, cache_folder: Callable[[], str], *, own_python: 
     # The runtime is isolated: neither PYTHONPYCACHEPREFIX nor -O of the application changes where it looks.
     compiled = os.path.join(beside, f"codec.{sys.implementation.cache_tag}.pyc")
     if own_python and _is_current(os.path.join(package, "codec.py"), compiled):
-        return None
+        return "current", None
     if os.access(beside if os.path.isdir(beside) else package, os.W_OK | os.X_OK):
-        return None
-    return _private_folder(os.path.join(cache_folder(), "bytecode"))
+        return "beside", None
+    folder = _private_folder(os.path.join(cache_folder(), "bytecode"))
+    return ("nowhere" if folder is None else "cache"), folder
 
 
 def _is_current(module: str, compiled: str) -> bool:

@@ -6,6 +6,7 @@ import base64
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from importlib import import_module
 from secrets import token_hex
 from typing import Any, ClassVar
 
@@ -93,21 +94,34 @@ class GeminiModel(VendorModel):
         return super()._without_key()
 
     def _connect(self, sdk: Any, http_client: Any | None, api_key: str | None) -> Any:
-        own = http_client is None
-        if http_client is None:
-            # the SDK's own client knows asyncio only; a plain one works on every backend
-            http = _http_package()
-            timeout = http.Timeout(self._timeout, connect=min(self._timeout, CONNECT_TIMEOUT))
-            http_client = http.AsyncClient(timeout=timeout, follow_redirects=True)
+        wrong: ValueError | None = None
+        given = [http_client] if http_client is not None else self._http_clients()
+        for http_client in given:
+            common = {"base_url": self._base_url} if self._base_url else {}
+            try:
+                options = sdk.types.HttpOptions(
+                    timeout=int(self._timeout * 1000), httpx_async_client=http_client, **common
+                )
+                break
+            except ValueError as error:  # the SDK's version wants a client of the other package
+                wrong = error
+        else:
+            raise TypeError("the HTTP client is not of the kind that google-genai takes") from wrong
         watch(http_client)
-        options = sdk.types.HttpOptions(
-            timeout=int(self._timeout * 1000),
-            httpx_async_client=http_client,
-            **({"base_url": self._base_url} if self._base_url else {}),
-        )
         key = {"api_key": api_key} if api_key else {}
         client = sdk.Client(**{**key, "http_options": options, **self._client_options})
-        return _Client(client, http_client if own or callable(self._http_client) else None)
+        ours = self._http_client is None or callable(self._http_client)
+        return _Client(client, http_client if ours else None)
+
+    def _http_clients(self) -> Iterator[Any]:
+        """Plain HTTP clients of the packages that versions of the SDK use: its own client knows asyncio only."""
+        for name in ("httpx2", "httpx"):
+            try:
+                package = import_module(name)
+            except ModuleNotFoundError:
+                continue
+            timeout = package.Timeout(self._timeout, connect=min(self._timeout, CONNECT_TIMEOUT))
+            yield package.AsyncClient(timeout=timeout, follow_redirects=True)
 
     async def _close(self, client: Any) -> None:
         await client.aclose()
@@ -243,17 +257,6 @@ class _Client:
         self.client.close()
         if self._http_client is not None:
             await self._http_client.aclose()
-
-
-def _http_package() -> Any:
-    try:
-        import httpx2
-
-        return httpx2
-    except ModuleNotFoundError:
-        import httpx
-
-        return httpx
 
 
 def _plain(answer: Any) -> dict[str, Any]:
