@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,3 +24,17 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 def repository() -> Path:
     """The folder of the checkout."""
     return ROOT
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cache_folder() -> Iterator[str]:
+    """A cache of this session's own, for everything that is started in it: the user's stays as it is."""
+    folder = tempfile.mkdtemp(prefix="touba-cache-")
+    before = os.environ.get("TOUBA_CACHE_DIR")
+    os.environ["TOUBA_CACHE_DIR"] = folder
+    yield folder
+    if before is None:
+        del os.environ["TOUBA_CACHE_DIR"]
+    else:
+        os.environ["TOUBA_CACHE_DIR"] = before
+    shutil.rmtree(folder)

@@ -313,6 +313,7 @@ DOCUMENTS: dict[str, Document] = {
                 "command": Nullable(Arr(NAME, 1)),
                 "bundled": Nullable(Flag()),
                 "compiled": Nullable(OneOf("current", "beside", "cache", "nowhere")),
+                "keeps_programs": Nullable(Flag()),
                 "version": Nullable(NAME),
                 "python": Nullable(NAME),
                 "error": Nullable(FINDING),

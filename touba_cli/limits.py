@@ -70,6 +70,7 @@ LIMITS: dict[str, Limit] = {
     ),
     "group_limit": Limit(1_000_000, "branches", "most branches of a group that `at most` can name", 1, 1_000_000),
     "trigger_quota": Limit(1_000_000, "events", "most events that the quota of a trigger can name", 1, 1_000_000),
+    "cache_bytes": Limit(256 * MIB, "bytes", "size of the compile cache; the oldest entries are removed first"),
     # Tools.
     "handler_timeout_ms": Limit(60_000, "ms", "time that a handler may take", 1, 24 * 3_600_000),
     "tool_request_bytes": Limit(8 * MIB, "bytes", "size of a tool request", 1 * KIB, 64 * MIB),
@@ -118,6 +119,7 @@ INTERPOLATION_DEPTH = LIMITS["interpolation_depth"].default
 PATTERN_CHARACTERS = LIMITS["pattern_characters"].default
 PATTERN_STATES = LIMITS["pattern_states"].default
 ALL_PATTERN_STATES = LIMITS["all_pattern_states"].default
+CACHE_BYTES = LIMITS["cache_bytes"].default
 DIAGNOSTICS_SHOWN = LIMITS["diagnostics_shown"].default
 HANDLER_TIMEOUT_MS = LIMITS["handler_timeout_ms"].default
 TOOL_REQUEST_BYTES = LIMITS["tool_request_bytes"].default

@@ -59,6 +59,7 @@ _ROWS = (
         "the strategy, skill or function to run; may be left out where there is one strategy, or one callable of all",
     ),
     Option("inputs", "json", "run", False, "an object with the entry's inputs by name"),
+    Option("cache", "switch", "run", True, "keep what is compiled from `source`, and use it again; default: on"),
     Option("strict_inputs", "switch", "run", True, "take Optional inputs in their tagged form only"),
     Option("manifest", "path", "run", True, "the file that binds tools to handlers"),
     Option("secrets", "path", "run", True, "the file that says where secrets are found"),
@@ -88,6 +89,7 @@ _ROWS = (
         "the request is the first line of standard input, whose end cancels the run",
         "cli",
     ),
+    Option("cache_folder", "path", "run", True, "the folder of the compile cache", "cli"),
     Option(
         "result_out",
         "path",

@@ -16,6 +16,7 @@ import anyio
 import anyio.lowlevel
 
 from touba_sdk.agent import (
+    Agent,
     AgentResult,
     Event,
     InvalidArgumentsError,
@@ -26,7 +27,6 @@ from touba_sdk.agent import (
     Session,
     ToolCall,
 )
-from touba_sdk.agent.agent import Agent
 from touba_sdk.models import (
     FinishReason,
     LanguageModel,

@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
+import inspect
+
 import anyio
 import pytest
 
-from touba_sdk.agent import InvalidAgentError, Session, StopReason
-from touba_sdk.agent.agent import Agent
+import touba_sdk.agent as agent_package
+from touba_sdk.agent import Agent, AgentOptions, InvalidAgentError, Session, StopReason
 from touba_sdk.models import OverloadedError, Request, Role, Usage, tool_result, tool_results, user_text
 
-from .kit import ADD, COST, Door, FakeTool, Model, Played, add_call, ask, call, endless, function_model, results, roles, say
+from .kit import (
+    ADD,
+    COST,
+    Door,
+    FakeTool,
+    Model,
+    Played,
+    add_call,
+    ask,
+    call,
+    endless,
+    function_model,
+    results,
+    roles,
+    say,
+)
 
 
 def calc(model: object, **options: object) -> Agent:
-    return Agent(model, tools=[ADD], **options)  # type: ignore[arg-type]
+    return Agent(model, tools=[ADD], **options)
 
 
 def test_case_001_a_plain_answer(door: Door) -> None:
@@ -72,7 +89,7 @@ def test_case_010_a_model_error_at_once(door: Door) -> None:
     assert result is not None
     assert (result.turns, result.stop, result.response) == (0, None, None)
     assert roles(played.session) == ["user"]
-    assert played.events[-1].payload.error_class == "OverloadedError"  # type: ignore[union-attr]
+    assert played.events[-1].payload.error_class == "OverloadedError"
 
 
 def test_case_011_a_model_error_after_a_tool(door: Door) -> None:
@@ -107,7 +124,7 @@ def test_case_014_going_on_without_input(door: Door) -> None:
 
 def test_case_015_an_agent_without_a_model() -> None:
     with pytest.raises(InvalidAgentError):
-        Agent(None)  # type: ignore[arg-type]
+        Agent(None)
 
 
 def test_tools_need_names_of_their_own() -> None:
@@ -116,11 +133,11 @@ def test_tools_need_names_of_their_own() -> None:
     with pytest.raises(InvalidAgentError, match="has a name"):
         Agent(Model(), tools=[FakeTool("", lambda call: "")])
     with pytest.raises(InvalidAgentError, match="is no tool"):
-        Agent(Model(), tools=[len])  # type: ignore[list-item]
+        Agent(Model(), tools=[len])
     with pytest.raises(InvalidAgentError, match="hook stop_when"):
-        Agent(Model(), stop_when=[3])  # type: ignore[list-item]
+        Agent(Model(), stop_when=[3])
     with pytest.raises(InvalidAgentError, match="one"):
-        Agent(Model(), steering_mode="some")  # type: ignore[arg-type]
+        Agent(Model(), steering_mode="some")
 
 
 def test_case_017_parallel_tools_below_one(door: Door) -> None:
@@ -228,6 +245,21 @@ def test_a_replaced_agent_is_another_one() -> None:
     assert (agent.name, other.name, agent.tools, other.tools) == ("one", "other", (ADD,), ())
     assert other._settings.max_turns == 3
     with pytest.raises(AttributeError, match="replace"):
-        agent.name = "x"  # type: ignore[misc]
+        agent.name = "x"
     with pytest.raises(TypeError):
         agent.replace(max_turn=3)
+
+
+def test_options_have_one_list_of_names() -> None:
+    parameters = inspect.signature(Agent.__init__).parameters.values()
+    assert set(AgentOptions.__annotations__) == {each.name for each in parameters if each.kind is each.KEYWORD_ONLY}
+    options: AgentOptions = {"name": "x", "max_turns": 2}
+    assert calc(Model(), **options)._settings.max_turns == 2
+
+
+def test_every_public_name_exists() -> None:
+    for name in agent_package.__all__:
+        assert getattr(agent_package, name) is not None, name
+    assert set(agent_package.__all__) <= set(dir(agent_package))
+    with pytest.raises(AttributeError):
+        _ = agent_package.nothing

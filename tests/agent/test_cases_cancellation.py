@@ -12,9 +12,11 @@ from concurrent.futures import CancelledError
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import pytest
 
 from touba_sdk.agent import (
+    Agent,
     Deny,
     MessageCommitted,
     ModelStreamEvent,
@@ -32,9 +34,8 @@ from touba_sdk.agent import (
     ToolStarted,
     TurnCompleted,
     current_context,
+    execution,
 )
-from touba_sdk.agent import execution
-from touba_sdk.agent.agent import Agent
 from touba_sdk.models import OverloadedError, Request, RunSyncInLoopError, TextDelta
 
 from .kit import (
@@ -176,7 +177,7 @@ def test_an_after_tool_hook_that_is_interrupted_is_asked_again(cancel_door: Door
         if len(asked) == 1:
             cancel_door.cancel()
             await until_cancelled()
-        await anyio.sleep(0)
+        await anyio.lowlevel.checkpoint()
         return ToolResultOverride(content="redacted")
 
     played = cancel_door.play(agent(Model(add_call()), after_tool=redact))
@@ -363,7 +364,7 @@ def test_a_stream_goes_on_only_when_it_is_asked(anyio_backend: str) -> None:
             async for event in stream:
                 before = list(done)
                 for _ in range(5):
-                    await anyio.sleep(0)
+                    await anyio.lowlevel.checkpoint()
                 assert done == before, f"something happened behind {event.type}"
 
     anyio.run(main, backend=anyio_backend)
@@ -542,8 +543,7 @@ def test_a_tool_in_a_thread_may_run_an_agent_synchronously() -> None:
 def test_an_interrupt_settles_the_run(repository: Any) -> None:
     program = """
 import os, signal, anyio
-from touba_sdk.agent import Session
-from touba_sdk.agent.agent import Agent
+from touba_sdk.agent import Agent, Session
 from touba_sdk.models import ToolCallPart, ToolDeclaration
 from touba_sdk.testing.models import ScriptedModel
 
@@ -619,6 +619,38 @@ def test_a_run_whose_task_is_dropped_leaves_a_whole_session() -> None:
     assert not session._running
 
 
+def test_a_stream_whose_task_is_dropped_between_events_leaves_a_whole_session() -> None:
+    session = Session()
+
+    async def consume() -> None:
+        async with agent(Model(add_call())).stream(session, "go") as stream:
+            async for event in stream:
+                if event.type == "tool_started":
+                    await asyncio.get_running_loop().create_future()
+
+    class Drop:
+        """Awaits the consumer until it waits for what never comes, and gives it up."""
+
+        def __await__(self) -> Any:
+            running = consume()
+            while not session._running or not session.pending:
+                running.send(None)
+                yield None
+            running.close()
+
+    async def main() -> None:
+        await Drop()
+
+    asyncio.run(main())
+    assert not session._running
+    assert results(session) == [("tool execution cancelled", True)]
+
+
+def test_a_run_needs_a_session() -> None:
+    with pytest.raises(TypeError, match="with a session first, not with str"):
+        agent(Model()).run_sync("What is 2+3?")
+
+
 # -- failures --------------------------------------------------------------------------------------------------------
 
 
@@ -656,7 +688,9 @@ def test_an_observer_that_raises_ends_the_run_and_settles_the_tools(door: Door) 
     seen: list[str] = []
     played = door.play(
         agent(
-            Model(ask(*calls)), text_tool("text", "fine"), on_event=[observer, lambda event: seen.append(event.type.value)]
+            Model(ask(*calls)),
+            text_tool("text", "fine"),
+            on_event=[observer, lambda event: seen.append(event.type.value)],
         )
     )
     assert played.error is failure
@@ -676,6 +710,13 @@ def test_an_observer_that_raises_after_the_consumer_left_is_heard(stream_door: D
     )
     assert isinstance(played.error, OSError)
     assert results(played.session) == [("tool execution cancelled", True)]
+
+
+def test_a_failure_is_raised_even_where_the_consumer_leaves_on_its_event(stream_door: Door) -> None:
+    failure = OverloadedError("busy")
+    played = stream_door.play(agent(Model(failure)), leave=lambda event: event.type == "run_failed")
+    assert played.error is failure
+    assert not played.session._running
 
 
 def test_an_observer_that_raises_at_the_end_keeps_the_result(door: Door) -> None:

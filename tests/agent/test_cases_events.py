@@ -11,11 +11,13 @@ import threading
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import orjson
 import pytest
 from pydantic import TypeAdapter
 
 from touba_sdk.agent import (
+    Agent,
     AgentError,
     CandidateIncomplete,
     Event,
@@ -42,11 +44,10 @@ from touba_sdk.agent import (
     TurnStarted,
     current_context,
     current_run,
+    driver,
     new_event,
     report_progress,
 )
-from touba_sdk.agent import driver
-from touba_sdk.agent.agent import Agent
 from touba_sdk.models import (
     EventStream,
     MessageEnd,
@@ -199,9 +200,9 @@ def test_a_call_without_a_prompt_is_refused(door: Door) -> None:
     played = door.play(outer(child, Model(ask(*calls), say("done"))))
     assert results(played.session) == [("invalid arguments: prompt: a text is required", True)] * 2
     with pytest.raises(ValueError, match="roll_up"):
-        child.as_tool("x", "y", usage="all")  # type: ignore[arg-type]
+        child.as_tool("x", "y", usage="all")
     with pytest.raises(ValueError, match="bubble"):
-        child.as_tool("x", "y", on_pause="wait")  # type: ignore[arg-type]
+        child.as_tool("x", "y", on_pause="wait")
 
 
 def test_usage_that_rolls_up(door: Door) -> None:
@@ -385,8 +386,8 @@ def test_case_134_a_consumer_cannot_change_the_run(door: Door) -> None:
     def meddle(event: Event) -> None:
         if isinstance(event.payload, MessageCommitted):
             for change in (
-                lambda: setattr(event.payload.message, "parts", ()),  # type: ignore[union-attr]
-                lambda: event.payload.message.parts.append(TextPart("x")),  # type: ignore[union-attr]
+                lambda: setattr(event.payload.message, "parts", ()),
+                lambda: event.payload.message.parts.append(TextPart("x")),
                 lambda: setattr(event, "payload", RunStarted()),
                 lambda: delattr(event, "run_id"),
             ):
@@ -449,11 +450,11 @@ def test_case_137_an_unknown_stream_event(kind: str) -> None:
         (META, NOW, TurnStarted(0)),
         (META, NOW, TurnStarted(True)),
         (META, NOW, RunCompleted(-1, StopReason.END_TURN)),
-        (META, NOW, RunCompleted(1, "nonsense")),  # type: ignore[arg-type]
-        (META, NOW, RunFailed("E", 1, None)),  # type: ignore[arg-type]
-        (META, NOW, MessageCommitted(1, "text")),  # type: ignore[arg-type]
-        (META, NOW, ToolStarted(1, None)),  # type: ignore[arg-type]
-        (META, NOW, ModelStreamEvent(1, "delta")),  # type: ignore[arg-type]
+        (META, NOW, RunCompleted(1, "nonsense")),
+        (META, NOW, RunFailed("E", 1, None)),
+        (META, NOW, MessageCommitted(1, "text")),
+        (META, NOW, ToolStarted(1, None)),
+        (META, NOW, ModelStreamEvent(1, "delta")),
         (META, NOW, CandidateIncomplete(1, "é", 1, "cut")),
         (META, NOW, CandidateIncomplete(1, "x" * 65_537, 65_537, "cut")),
     ],
@@ -489,7 +490,7 @@ def test_async_observers_are_awaited_in_order(door: Door) -> None:
     order: list[str] = []
 
     async def slow(event: Event) -> None:
-        await anyio.sleep(0)
+        await anyio.lowlevel.checkpoint()
         order.append(f"slow {event.type}")
 
     played = door.play(agent(Model(say("a")), on_event=[slow, lambda event: order.append(f"fast {event.type}")]))

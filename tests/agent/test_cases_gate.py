@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import pytest
 
 from touba_sdk.agent import (
+    Agent,
     Allow,
     Deny,
     Pause,
@@ -22,7 +24,6 @@ from touba_sdk.agent import (
     ToolResultInfo,
     ToolResultOverride,
 )
-from touba_sdk.agent.agent import Agent
 from touba_sdk.models import InvalidMessageError
 
 from .kit import ADD, Door, FakeTool, Model, Played, add_call, ask, call, raising, results, roles, say, text_tool
@@ -110,7 +111,7 @@ def test_case_058_gates_before_the_first_tool(door: Door) -> None:
     order: list[str] = []
 
     async def gate(info: ToolCallInfo) -> None:
-        await anyio.sleep(0)
+        await anyio.lowlevel.checkpoint()
         order.append(f"gate {info.call.id}")
 
     def watch(event: Any) -> None:
@@ -184,7 +185,7 @@ def test_case_062_what_a_pause_leaves_out(door: Door) -> None:
     played = door.play(calc(Model(add_call()), before_tool=at({0: Pause()}), prepare_turn=prepared.append))
     assert prepared == []
     assert played.types[-2:] == ["turn_completed", "run_completed"]
-    assert played.events[-1].payload.stop == "paused"  # type: ignore[union-attr]
+    assert played.events[-1].payload.stop == "paused"
 
 
 def test_case_063_a_pause_keeps_steering(door: Door) -> None:
@@ -354,9 +355,7 @@ def test_case_077_a_terminated_batch_with_a_follow_up(door: Door) -> None:
 
 
 def test_case_078_terminate_and_a_pause(door: Door) -> None:
-    played = door.play(
-        calc(Model(ask(call("c1", "stop"), call("c2", "stop"))), STOP, before_tool=at({1: Pause()}))
-    )
+    played = door.play(calc(Model(ask(call("c1", "stop"), call("c2", "stop"))), STOP, before_tool=at({1: Pause()})))
     assert played.ok.stop == "paused"
 
 
@@ -370,7 +369,9 @@ def test_after_tool_sets_and_clears_terminate(door: Door) -> None:
     assert setting.ok.stop == "terminated"
     clearing = door.play(
         calc(
-            Model(ask(call("c1", "stop")), say("done")), STOP, after_tool=lambda info: ToolResultOverride(terminate=False)
+            Model(ask(call("c1", "stop")), say("done")),
+            STOP,
+            after_tool=lambda info: ToolResultOverride(terminate=False),
         )
     )
     assert clearing.ok.stop == "end_turn"

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from touba_sdk.agent import (
+    Agent,
     CandidateAnswerDecision,
     CandidateAnswerInfo,
     Guardrail,
@@ -20,7 +21,6 @@ from touba_sdk.agent import (
     RunInfo,
     Session,
 )
-from touba_sdk.agent.agent import Agent
 from touba_sdk.models import Usage
 
 from .kit import ADD, COST, Door, Model, add_call, roles, say
@@ -104,7 +104,7 @@ def test_case_094_turns_with_tools_are_not_checked(door: Door) -> None:
 
 
 def test_case_095_guardrails_that_cannot_be() -> None:
-    for broken in (Guardrail("", lambda info: None), Guardrail("x", None), "text"):  # type: ignore[arg-type]
+    for broken in (Guardrail("", lambda info: None), Guardrail("x", None), "text"):
         with pytest.raises(InvalidAgentError):
             calc(Model(), input_guardrails=[broken])
         with pytest.raises(InvalidAgentError):

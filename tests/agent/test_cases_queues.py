@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from touba_sdk.agent import RunInfo, Session, ToolCall
-from touba_sdk.agent.agent import Agent
+from touba_sdk.agent import Agent, RunInfo, Session, ToolCall
 from touba_sdk.models import Request
 
 from .kit import ADD, Door, FakeTool, Model, add_call, ask, call, say

@@ -9,10 +9,10 @@ import time
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import pytest
 
-from touba_sdk.agent import Session, ToolCall, ToolError, current_context, undecodable_arguments
-from touba_sdk.agent.agent import Agent
+from touba_sdk.agent import Agent, Session, ToolCall, ToolError, current_context, undecodable_arguments
 from touba_sdk.models import (
     FinishReason,
     InvalidMessageError,
@@ -26,7 +26,7 @@ from .kit import ADD, Door, FakeTool, Model, ask, call, raising, results, roles,
 
 
 def agent(model: object, *tools: object, **options: object) -> Agent:
-    return Agent(model, tools=tools, **options)  # type: ignore[arg-type]
+    return Agent(model, tools=tools, **options)
 
 
 class Meter:
@@ -105,7 +105,7 @@ def test_case_035_two_at_a_time(door: Door) -> None:
     assert [text for text, _ in results(played.session)] == list("abcd")
 
 
-def test_case_036_a_serial_tool_is_alone(door: Door) -> None:
+def test_a_serial_tool_is_alone(door: Door) -> None:
     meter = Meter()
     tools = [meter.tool("a"), meter.tool("b"), meter.tool("s", concurrent=False), meter.tool("c")]
     door.play(agent(Model(ask(*(call(f"c{n}", n) for n in "absc")), say("done")), *tools))
@@ -191,7 +191,7 @@ def test_a_tool_in_a_thread_sees_the_callers_context_and_no_event_loop(door: Doo
         threads.append(threading.current_thread())
 
         async def inner() -> str:
-            return current_context().call.id  # type: ignore[union-attr]
+            return current_context().call.id
 
         return anyio.run(inner)
 
@@ -217,7 +217,7 @@ def test_threads_run_beside_each_other_and_their_failures_are_results(door: Door
 
 def test_a_plain_function_may_give_an_awaitable(door: Door) -> None:
     async def later() -> str:
-        await anyio.sleep(0)
+        await anyio.lowlevel.checkpoint()
         return "later"
 
     played = door.play(agent(Model(ask(call("c1", "lazy")), say("done")), FakeTool("lazy", lambda call: later())))
@@ -243,7 +243,10 @@ def test_what_is_no_content_is_an_error_result(door: Door) -> None:
 
     tools = [FakeTool("wrong", wrong), FakeTool("odd", surrogate)]
     played = door.play(agent(Model(ask(call("c1", "wrong"), call("c2", "odd")), say("done")), *tools))
-    assert results(played.session) == [("a tool gave float, which is no content of a result", True), ("a\ufffdb", False)]
+    assert results(played.session) == [
+        ("a tool gave float, which is no content of a result", True),
+        ("a\ufffdb", False),
+    ]
     assert Session.from_json(played.session.to_json()).messages == played.session.messages
 
 

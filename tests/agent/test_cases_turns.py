@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from touba_sdk.agent import (
+    Agent,
     CandidateAnswerDecision,
     InvalidAgentError,
     ModelRequestUpdate,
@@ -18,7 +19,6 @@ from touba_sdk.agent import (
     StopReason,
     TurnUpdate,
 )
-from touba_sdk.agent.agent import Agent
 from touba_sdk.agent.loop import CONTINUE
 from touba_sdk.models import (
     FinishReason,
@@ -106,8 +106,8 @@ def forced(mode: Any, name: str | None) -> ToolChoice:
 @pytest.mark.parametrize(
     "update",
     [
-        ModelRequestUpdate(tools=[], tool_choice=ToolChoice("required")),  # type: ignore[arg-type]
-        ModelRequestUpdate(tool_choice=ToolChoice("tool", "gone")),  # type: ignore[arg-type]
+        ModelRequestUpdate(tools=[], tool_choice=ToolChoice("required")),
+        ModelRequestUpdate(tool_choice=ToolChoice("tool", "gone")),
         ModelRequestUpdate(tool_choice=forced("auto", "add")),
         ModelRequestUpdate(tool_choice=forced("none", "add")),
         ModelRequestUpdate(tool_choice="sometimes"),
@@ -128,11 +128,11 @@ def test_case_106_a_next_request_that_does_not_fit(update: ModelRequestUpdate) -
 def test_case_107_tools_for_one_request(door: Door) -> None:
     model = Model(add_call(), ask(call("c2", "once"), call("c3", "add", a=1, b=1)), say("done"))
     update = ModelRequestUpdate(
-        tools=[text_tool("once", "just now")], tool_choice=ToolChoice("tool", "once"), system_suffix="Only once."  # type: ignore[arg-type]
+        tools=[text_tool("once", "just now")], tool_choice=ToolChoice("tool", "once"), system_suffix="Only once."
     )  # fmt: skip
     played = door.play(calc(model, prepare_turn=after_turn(1, TurnUpdate(next_request=update))))
     assert [[tool.name for tool in request.tools] for request in model.requests] == [["add"], ["once"], ["add"]]
-    assert [request.tool_choice for request in model.requests] == [None, ToolChoice("tool", "once"), None]  # type: ignore[arg-type]
+    assert [request.tool_choice for request in model.requests] == [None, ToolChoice("tool", "once"), None]
     assert [texts(request)[0] for request in model.requests] == ["go", "Only once.", "go"]
     assert results(played.session)[1:] == [("just now", False), ("unknown tool: add", True)]
 

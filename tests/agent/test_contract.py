@@ -34,7 +34,7 @@ CASES = cases()
 TIMING = {"test_case_114_cancelled_before_the_second_call"}
 UNORDERED = {
     "test_case_035_two_at_a_time",
-    "test_case_036_a_serial_tool_is_alone",
+    "test_a_serial_tool_is_alone",
     "test_case_070_after_tool_hooks_never_overlap",
     "test_threads_run_beside_each_other_and_their_failures_are_results",
 }

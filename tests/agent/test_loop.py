@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from touba_sdk.agent import (
+    Agent,
     AgentResult,
     Deny,
     Pause,
@@ -25,7 +26,6 @@ from touba_sdk.agent import (
     ToolResultOverride,
     ToolStarted,
 )
-from touba_sdk.agent.agent import Agent
 from touba_sdk.agent.loop import Loop
 from touba_sdk.agent.steps import (
     AskHook,
@@ -121,7 +121,7 @@ class World:
             self.running[index] = step
             return Progressed(index, (TextPart("half"),))
         try:
-            return Finished(index, Outcome.returned(step.tool.execute(step.call)))  # type: ignore[arg-type]
+            return Finished(index, Outcome.returned(step.tool.execute(step.call)))
         except Exception as error:
             return Finished(index, Outcome.raised(error))
 
@@ -168,7 +168,11 @@ class Plan:
 
 
 PLANS = st.lists(
-    st.lists(st.tuples(st.sampled_from(NAMES), st.sampled_from(["allow", "allow", "allow", "deny", "pause"])), min_size=1, max_size=5),
+    st.lists(
+        st.tuples(st.sampled_from(NAMES), st.sampled_from(["allow", "allow", "allow", "deny", "pause"])),
+        min_size=1,
+        max_size=5,
+    ),
     max_size=3,
 ).map(Plan)
 
@@ -226,8 +230,8 @@ def test_gates_finish_before_the_first_effect_of_a_batch(plan: Plan, random: Any
             return super().perform(step)
 
     session = Session(["go"])
-    pick = lambda count: random.randrange(count)  # noqa: E731
-    Watching(Agent(Model(), tools=TOOLS, before_tool=gate), session, plan.answers(), pick=pick).run()
+    gated = Agent(Model(), tools=TOOLS, before_tool=gate)
+    Watching(gated, session, plan.answers(), pick=lambda count: random.randrange(count)).run()
     batches = " ".join(order).split("model")
     assert all("start gate" not in batch for batch in batches)
 

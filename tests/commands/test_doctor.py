@@ -154,6 +154,7 @@ RULES: dict[str, tuple[Change, str]] = {
     "VersionsDiffer": (lambda facts: facts["sdk"].update(version="0.0.9"), "touba_sdk 0.0.9"),
     "HandlersWithoutSdk": (lambda facts: facts["handlers"].update(error="No module"), "`/venv/bin/python`"),
     "StartsSlowly": (lambda facts: facts["runtime"].update(compiled="nowhere"), "not compiled"),
+    "CacheNotPrivate": (lambda facts: facts["runtime"].update(keeps_programs=False), "not private"),
     "FolderUnusable": (lambda facts: facts["folders"][1].update(usable=False), "the cache folder `/home/ada"),
     "SystemUntested": (lambda facts: facts["system"].update(name="Darwin", tested=False), "Darwin"),
     "ProcessesMayRemain": (lambda facts: facts["system"].update(ends_everything=False), "outlive the run"),
@@ -190,3 +191,16 @@ def test_every_rule_has_its_row() -> None:
 )  # fmt: skip
 def test_versions_are_compared_by_their_numbers(installed: str, needs: str, older: bool) -> None:
     assert is_older(installed, needs) == older
+
+
+def test_a_cache_that_is_open_to_others_is_found(tmp_path: Path) -> None:
+    folder = tmp_path / "cache" / "programs"
+    folder.mkdir(parents=True)
+    for mode, expected in ((0o755, False), (0o700, True)):
+        folder.chmod(mode)
+        document = doctor("--json", TOUBA_CACHE_DIR=str(tmp_path / "cache")).document
+        assert document["runtime"]["keeps_programs"] is expected
+        assert ("CacheNotPrivate" in [each["code"] for each in document["findings"]]) is not expected
+    folder.rmdir()
+    assert doctor("--json", TOUBA_CACHE_DIR=str(tmp_path / "cache")).document["runtime"]["keeps_programs"] is None
+    assert not folder.exists()

@@ -435,7 +435,9 @@ def test_a_terminal_gets_the_words_of_a_stop(project: Project) -> None:
 
 
 @pytest.mark.parametrize(("more", "code"), [(["--json"], 7), ([], 0)])
-def test_a_reader_that_has_gone_gets_no_document_and_needs_no_text(project: Project, more: list[str], code: int) -> None:
+def test_a_reader_that_has_gone_gets_no_document_and_needs_no_text(
+    project: Project, more: list[str], code: int
+) -> None:
     project.write("app.air.json", echo())
     words = command("run", "--air=app.air.json", '--inputs={"value":5}', *more)
     read, write = os.pipe()

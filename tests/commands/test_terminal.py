@@ -35,11 +35,11 @@ def run(project: Project, *more: str) -> subprocess.CompletedProcess[bytes]:
 @pytest.mark.parametrize(
     ("body", "stdout", "stderr"),
     [
-        ('show x\ngive ""', SHOWN + "\n\n", ""),
+        ('show "{x}"\ngive ""', SHOWN + "\n\n", ""),
         ("give x", SHOWN + "\n", ""),
         ('stop "{x}"', "", f"stopped: {SHOWN}\n"),
         ('fail "{x}"', "", SHOWN.replace("\n", "\n  ")),
-        ('require x is "" otherwise "{x}"\ngive x', "", SHOWN.replace("\n", "\n  ")),
+        ('require x is "" else "{x}"\ngive x', "", SHOWN.replace("\n", "\n  ")),
     ],
     ids=["show", "give", "stop", "fail", "require"],
 )
@@ -70,7 +70,7 @@ def test_what_a_handler_writes_is_made_visible_but_handed_on_to_an_engine_as_it_
     assert b"\x1b" not in text.stderr
 
 
-FLOOD = 'repeat up to 5_000 times\n    show x\ngive ""'
+FLOOD = 'repeat up to 5_000 times\n    show "{x}"\ngive ""'
 
 
 def blocked(project: Project, *more: str) -> subprocess.Popen[bytes]:
@@ -101,15 +101,16 @@ def test_a_deadline_reaches_a_run_whose_output_nobody_reads(project: Project) ->
 
 
 def test_a_deadline_counts_while_a_program_is_compiled(project: Project) -> None:
-    lines = "\n".join(f"let a{number} = [{number}, {number}]" for number in range(12_000))
+    lines = "\n".join(f"let a{number} = [{number}, {number}]" for number in range(9_000))
     program(project, lines + "\ngive x")
     project.write("in.json", {"x": ""})
     started = time.monotonic()
     done = project.touba("run", "app.tb", "--inputs=@in.json", '--run-limits={"deadline_ms":200}', "--json")
     done.refused("DeadlineExceeded", 5)
-    compiled = project.touba("check", "app.tb", "--json")
-    assert compiled.document["protocol"] == "touba-check-v1"
-    assert time.monotonic() - started < 50
+    stopped_after = time.monotonic() - started
+    started = time.monotonic()
+    assert project.touba("check", "app.tb").code == 0  # with nothing but warnings
+    assert stopped_after < time.monotonic() - started
 
 
 WAYS = [["run", "app.tb", "--inputs=@in.json"], ["check", "app.tb"], ["compile", "app.tb"], ["version"], ["--help"]]
@@ -124,16 +125,6 @@ def test_a_result_that_was_not_delivered_is_no_success(project: Project, words: 
     closed = ["sh", "-c", 'exec "$@" >&-', "sh", *started]
     done = subprocess.run(closed, stderr=subprocess.PIPE, cwd=project.folder, env=environment())
     assert (done.returncode, b"could not be written" in done.stderr) == (7, True)
-
-
-def test_a_message_that_was_not_delivered_is_no_success(project: Project) -> None:
-    program(project, 'show x\ngive nothing', gives="Nothing")
-    project.write("in.json", {"x": "y"})
-    started = command("run", "app.tb", "--inputs=@in.json")
-    assert subprocess.run(started, capture_output=True, cwd=project.folder, env=environment()).returncode == 0
-    closed = ["sh", "-c", 'exec "$@" >&-', "sh", *started]
-    done = subprocess.run(closed, stderr=subprocess.PIPE, cwd=project.folder, env=environment())
-    assert done.returncode == 7
 
 
 def test_a_full_disk_is_no_success(project: Project) -> None:

@@ -231,7 +231,7 @@ def texts_of(outcome: RunResult[Any] | ToubaEngineError) -> dict[str, str]:
     st.sampled_from(["read", "write"]),
     st.sampled_from(["file", "value"]),
 )
-def test_neither_is_found_where_it_does_not_belong(
+def test_scenario_23_secret_canary_is_found_nowhere(
     programs: Programs,
     records: Records,
     secret: tuple[str, str],

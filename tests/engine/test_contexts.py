@@ -115,7 +115,7 @@ LOOPS = [run_asyncio, run_asyncio_debug, run_uvloop, run_anyio, run_trio]
 
 
 @pytest.mark.parametrize("loop", LOOPS)
-def test_both_engines_inside_a_loop(project: Path, loop: Callable[..., Any]) -> None:
+def test_scenario_26_both_engines_inside_a_loop(project: Path, loop: Callable[..., Any]) -> None:
     assert loop(lambda: both(project)) == [2, 4]
 
 
@@ -162,7 +162,7 @@ def nested(work: Coroutine[Any, Any, Any]) -> Any:
         asyncio._enter_task(outer, task)
 
 
-def test_a_notebook_with_loops_inside_loops(project: Path) -> None:
+def test_scenario_15_a_notebook_with_loops_inside_loops(project: Path) -> None:
     async def cell() -> list[int]:
         found = [blocking(project, 1), nested(waiting(project, 2)), await waiting(project, 3)]
         found.append(nested(asyncio.wait_for(waiting(project, 4), 60)))
@@ -186,7 +186,7 @@ def test_a_loop_in_a_thread_beside_a_running_one(project: Path) -> None:
 # Threads
 
 
-def test_one_engine_serves_32_threads(project: Path) -> None:
+def test_scenario_15_one_engine_serves_32_threads(project: Path) -> None:
     with ToubaEngine(project_root=project) as engine, ThreadPoolExecutor(32) as pool:
         start = threading.Barrier(32)
 
@@ -238,7 +238,7 @@ def in_a_fork(work: Callable[[], Any]) -> Any:
     return json.loads(data)
 
 
-def test_an_engine_of_before_the_fork_refuses_by_name_and_a_new_one_works(project: Path) -> None:
+def test_scenario_15_an_engine_of_before_the_fork_refuses_by_name_and_a_new_one_works(project: Path) -> None:
     with ToubaEngine(project_root=project) as engine:
         found = in_a_fork(lambda: engine.run(**OPTIONS, inputs={"n": 1}).value)
         assert found.startswith("UsageError EngineForked ")
@@ -304,7 +304,7 @@ print("fine")
         ["-bb", "-X", "warn_default_encoding", "-W", "error"],
     ],
 )
-def test_strict_interpreters_have_nothing_to_say(project: Path, flags: list[str]) -> None:
+def test_scenario_26_strict_interpreters_have_nothing_to_say(project: Path, flags: list[str]) -> None:
     """No warning, no resource left open, nothing on standard error: under `-X dev` and asyncio's own debug mode."""
     environment = {**os.environ, "PYTHONASYNCIODEBUG": "1", "PYTHONPATH": str(Path(__file__).resolve().parents[2])}
     done = subprocess.run(

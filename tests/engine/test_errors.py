@@ -239,7 +239,9 @@ def pool() -> Iterator[concurrent.futures.ProcessPoolExecutor]:
         yield made
 
 
-def test_everything_public_travels_between_processes(pool: concurrent.futures.ProcessPoolExecutor) -> None:
+def test_scenario_22_pickle_of_everything_public_between_processes(
+    pool: concurrent.futures.ProcessPoolExecutor,
+) -> None:
     samples = {name: SAMPLES[name](cls) for name, cls in public_classes().items()}
     for name, sample in samples.items():
         assert same(pool.submit(send_back, sample).result(60), sample), name

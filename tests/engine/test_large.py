@@ -233,7 +233,7 @@ def test_32_mib_pass_beside_noise_in_bounded_memory(project: Path) -> None:
 # Many runs
 
 
-def test_200_runs_leave_nothing(project: Path, temporary: Path) -> None:
+def test_scenario_21_leak_soak_of_200_runs(project: Path, temporary: Path) -> None:
     before, files = Snapshot(), sorted(project.rglob("*"))
     options: dict[str, Any] = {
         "air": "large.air.json",

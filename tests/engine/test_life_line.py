@@ -21,6 +21,7 @@ import pytest
 
 from tests.engine.support import alive, wait_for
 from touba_sdk import ToubaEngine
+from touba_sdk.engine.child import SelectorChild
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at processes through /proc")
 
@@ -290,8 +291,8 @@ def test_scenario_14_while_the_runtime_writes_its_result(place: Place) -> None:
     place.wait_until_ready()
     host.send_signal(signal.SIGSTOP)  # it reads nothing from here on, so the runtime is stuck in its eighteen megabytes
     runtime = place.wait_for_runtime()
-    wait_for(lambda: list(place.processes()) == [runtime], "the end of the handler")
-    wait_for(lambda: "pipe" in Path(f"/proc/{runtime}/wchan").read_text(), "the runtime to write")
+    wait_for(lambda: list(place.processes()) == [runtime], "the end of the handler")  # which has answered
+    time.sleep(0.3)
     kill_and_look(place, host)
 
 
@@ -329,6 +330,28 @@ def test_scenario_14_at_any_moment(place: Place, milliseconds: int) -> None:
     time.sleep(milliseconds / 1000)
     place.kill(host)
     place.assert_gone(time.monotonic())
+
+
+# --- a signal comes early ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("milliseconds", [0, 2, 5, 10, 20, 40])
+def test_a_signal_in_the_first_milliseconds_of_the_runtime_cancels_the_run(
+    place: Place, monkeypatch: pytest.MonkeyPatch, milliseconds: int, number: signal.Signals
+) -> None:
+    attach = SelectorChild._attach
+
+    def signal_and_attach(child: SelectorChild, request: bytes, hold_input: bool) -> None:
+        time.sleep(milliseconds / 1000)
+        os.kill(child.pid, number)
+        attach(child, request, hold_input)
+
+    monkeypatch.setattr(SelectorChild, "_attach", signal_and_attach)
+    with ToubaEngine(project_root=place.folder) as engine:
+        run = engine.run("app.tb", entry_ref="strategy:app/Spin", inputs={"size": 1})
+    assert (run.status, run.exit_code) == ("cancelled", 130)
+    assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) & {signal.SIGTERM, signal.SIGINT} == set()
 
 
 # --- the runtime is killed --------------------------------------------------------------------------------------------

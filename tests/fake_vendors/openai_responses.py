@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from touba_cli import vendors
-from touba_sdk.models import FinishReason, ReasoningPart, TextPart, ToolCallPart, Usage
+from touba_sdk.models import FinishReason, ReasoningPart, ToolCallPart, Usage
 from touba_sdk.models.adapters import OpenAIModel
 from touba_sdk.testing.model_contract import Answer
 
@@ -195,7 +195,3 @@ def _unpaired(items: list[dict[str, Any]]) -> str | None:
     if open_calls:
         return f"No tool output found for function call {min(open_calls)}."
     return None
-
-
-def text_item(part: TextPart) -> dict[str, Any]:
-    return {"type": "output_text", "text": part.text, "annotations": []}

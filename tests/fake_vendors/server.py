@@ -190,8 +190,7 @@ class FakeVendor:
             try:
                 await self._connection(reader, writer)
             except (ConnectionError, asyncio.IncompleteReadError):
-                pass_over = writer.close  # the client has gone, which is its right
-                pass_over()
+                writer.close()  # the client has gone, which is its right
             except asyncio.CancelledError:
                 writer.close()  # the server stops
             finally:

@@ -156,7 +156,7 @@ def tool_end(trace: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_a_fault_has_one_code_and_one_effect(project: Path, name: str) -> None:
+def test_scenario_20_handler_hygiene_has_one_code_and_one_effect(project: Path, name: str) -> None:
     script, code, effect = FAULTS[name]
     before = Snapshot()
     number = list(FAULTS).index(name)

@@ -65,7 +65,7 @@ def test_odd_names_of_an_answer_are_not_repeated(project: Project, name: str) ->
 
 
 def test_a_key_that_stands_twice_is_not_named(project: Project) -> None:
-    code, message, _, _ = answered(project, "'{\"customer\":1,\"customer\":2}'")
+    code, message, _, _ = answered(project, '\'{"customer":1,"customer":2}\'')
     assert code == "ToolResponseInvalid"
     assert "customer" not in message
     assert "twice" in message
@@ -102,7 +102,7 @@ def test_a_secret_that_progress_spells_with_escapes_is_withheld(project: Project
     body = (
         "token = request['secret_handles']['bank_token']['value']\n"
         "spelt = ''.join(f'\\\\u{ord(each):04x}' for each in token)\n"
-        "sys.stderr.write('{\"protocol\":\"touba-progress-v1\",\"kind\":\"log\",\"level\":\"info\",\"message\":\"'\n"
+        'sys.stderr.write(\'{"protocol":"touba-progress-v1","kind":"log","level":"info","message":"\'\n'
         "                 + spelt + '\"}\\n')"
     )
     project.handler(body, answer="ok(1)", secrets={"bank_token": "BANK"})

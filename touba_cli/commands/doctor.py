@@ -13,6 +13,7 @@ from .. import __version__
 from ..codec import encode
 from ..errors import CODES, ToubaFailure
 from ..limits import LIMITS
+from ..project.cache import is_private
 from ..runtime.envelope import error_object, exit_code
 from .arguments import parse
 from .findings import find
@@ -128,6 +129,7 @@ def _runtime(facts: dict[str, Any]) -> dict[str, Any]:
         "command": command,
         "bundled": facts.get("bundled"),
         "compiled": facts.get("compiled"),
+        "keeps_programs": _keeps_programs(facts.get("cache")),
         "version": None,
         "python": None,
         "error": facts.get("error"),
@@ -145,6 +147,12 @@ def _runtime(facts: dict[str, Any]) -> dict[str, Any]:
         row = CODES["RuntimeNotStarted"]
         found["error"] = {"code": "RuntimeNotStarted", "message": f"`{command[0]}`: {fault}", "hint": row.hint}
     return found
+
+
+def _keeps_programs(cache: str | None) -> bool | None:
+    """Whether the compile cache is as private as it has to be; None where there is none yet."""
+    folder = os.path.join(cache or "", "programs")
+    return is_private(folder) if cache and os.path.lexists(folder) else None
 
 
 def _handlers(python: str | None) -> dict[str, Any]:

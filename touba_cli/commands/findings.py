@@ -33,6 +33,10 @@ FINDINGS: dict[str, tuple[str, str]] = {
         "Compiled modules of the runtime have no place, so that each start compiles it anew: four times as long.",
         "Compile once as its owner (`python -m compileall`), or name a private folder with TOUBA_CACHE_DIR.",
     ),
+    "CacheNotPrivate": (
+        "The folder of the compile cache is open to others, or not the user's own: programs are compiled at each run.",
+        "Close it: `chmod 700` on the folder, and no write access for others to the one around it.",
+    ),
     "FolderUnusable": ("A folder that Touba needs cannot be written to.", "Make it writable, or name another one."),
     "SystemUntested": ("Touba is not tested on this system.", "Use Linux where it matters."),
     "ProcessesMayRemain": (
@@ -85,6 +89,8 @@ def _of_runtime(facts: dict[str, Any]) -> Iterator[dict[str, str | None]]:
         )
     if runtime["compiled"] == "nowhere":
         yield _finding("StartsSlowly", "the modules of the runtime are not compiled, and nowhere can they be kept")
+    if runtime["keeps_programs"] is False:
+        yield _finding("CacheNotPrivate", "the folder of the compile cache is not private, and is not used")
     if handlers["error"] is not None:
         yield _finding("HandlersWithoutSdk", f"`{handlers['python']}` cannot import touba_sdk: {handlers['error']}")
     for folder in facts["folders"]:

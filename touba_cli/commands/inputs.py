@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import select
+import sys
 
 from .. import __version__
 from ..documents import read_document
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from ..language.compiler import Compiled
     from ..language.diagnostics import Diagnostic
+    from ..project.cache import ProgramCache
     from ..runtime.interrupts import Interrupts
 
 STDIN = 0
@@ -149,6 +151,43 @@ def compile_source(root: str, path: str) -> Compiled:
     from ..project.sources import ProjectSources
 
     return compile_program(ProjectSources(root), path)
+
+
+def load_source(options: dict[str, Any], root: str, path: str) -> tuple[dict[str, Any] | None, Compiled | None]:
+    """The AIR of a program of the project: from the compile cache, or compiled.
+
+    Gives None in its place where the program has errors, and what the compiler said where it was asked.
+    """
+    from ..project.cache import RecordedSources
+    from ..project.sources import ProjectSources
+
+    cache = _open_cache(options)
+    sources = ProjectSources(root)
+    if cache is None:
+        compiled = compile_source(root, path)
+        return compiled.air, compiled
+    air = cache.find(sources, path)
+    if air is not None:
+        return air, None
+    from ..language.compiler import compile_program
+
+    recorded = RecordedSources(sources)
+    compiled = compile_program(recorded, path)
+    if compiled.air is not None:
+        cache.keep(recorded, path, compiled.air)
+    return compiled.air, compiled
+
+
+def _open_cache(options: dict[str, Any]) -> ProgramCache | None:
+    from ..project.cache import default_folder, open_cache
+
+    if not options.get("cache", True):
+        return None
+    folder = options.get("cache_folder")
+    if folder is None:
+        base = default_folder(dict(os.environ), sys.platform)
+        folder = None if base is None else os.path.join(base, "programs")
+    return None if folder is None else open_cache(os.path.abspath(folder))
 
 
 def compile_options(options: dict[str, Any]) -> Compiled:

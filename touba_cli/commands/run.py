@@ -129,12 +129,13 @@ class Run:
 
         if "source" in options:
             path = inputs.find_source(root, options["source"], started_in)
-            compiled = inputs.compile_source(root, path)
-            if compiled.failed or compiled.air is None:
-                if not self._as_json:
-                    self.diagnostics_text = inputs.render_diagnostics(compiled.diagnostics)
-                raise inputs.compile_failure(compiled)
-            return load_program(compiled.air)
+            air, compiled = inputs.load_source(options, root, path)
+            if air is not None:
+                return load_program(air)
+            assert compiled is not None
+            if not self._as_json:
+                self.diagnostics_text = inputs.render_diagnostics(compiled.diagnostics)
+            raise inputs.compile_failure(compiled)
         if "air" in options:
             from ..limits import AIR_BYTES
             from ..project.files import read_file

@@ -94,7 +94,7 @@ def _check_key(unit: Unit, types: Types, form: TypeForm, path: list[tree.Name]) 
             declared = types.declared.get(str(form))
             unit.problems.add(
                 "TB3003", f"`{show(form)}` has no field `{name.text}`", unit.source, name.span,
-                f"did you mean `{nearest}`?" if nearest else "",
+                f"did you mean `{nearest}`?" if nearest else "write one that it has",
                 related=() if declared is None else (declared.related(unit),),
                 candidates=(nearest,) if nearest else tuple(names),
             )  # fmt: skip

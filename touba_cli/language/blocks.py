@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from .cursor import Cursor
 from .diagnostics import Problems, Related
 from .layout import Line, report_lost_doc
 from .parse_types import LineReader
@@ -55,6 +56,9 @@ class BlockReader:
         """A line that is deeper than the one before, which opens no block."""
         related: tuple[Related, ...] = ()
         at = self.next
+        if at > 0 and self.lines[at - 1].bad and Cursor.goes_on_behind(self.lines[at - 1].tokens[-2]):
+            line.bad = True  # the line above was meant to go on here, and that was reported
+            return
         column = 1
         if at > 0:
             above = self.lines[at - 1]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ..air.types import thaw
 from ..limits import EXPRESSION_DEPTH
 from . import tree
+from .constants import misfits
 from .diagnostics import Fix, Problems, Related
 from .forms import (
     BOTTOM,
@@ -110,7 +111,11 @@ class Body:
 
     def place(self, node: tree.Expr, declared: TypeForm, label: str, why: str = "") -> list[Any]:
         """As `need`, for a place with a declared type: its constraints are checked when the value enters."""
-        return self.keep(self.need(node, self.types.base(declared), why), declared, label)
+        code = self.need(node, self.types.base(declared), why)
+        if self.types.constrained(declared):
+            for place, broken in misfits(self.types, declared, code, node):
+                self.report("TB4010", f"the value {broken}", place.span, "write one that the type of its place allows")
+        return self.keep(code, declared, label)
 
     def keep(self, code: list[Any], declared: TypeForm, label: str) -> list[Any]:
         """AIR that checks the constraints of a declared type, where it has any."""
@@ -121,7 +126,7 @@ class Body:
         how = fit(typed.form, wanted)
         if how == SAME:
             if mentions(typed.form, BOTTOM) and not mentions(wanted, UNKNOWN):
-                self.report("TB4005", f"the type of this {_empty(typed.form)} cannot be told", node.span)
+                self.report("TB4005", f"the type of this {_empty(typed.form)} cannot be told", node.span, "write it where its type is known")
             return typed.code
         if how == WIDEN:
             return as_decimal(typed.code)
@@ -144,7 +149,7 @@ class Body:
         if is_none:
             title = f"`{show(wanted)}` is expected here, and `none` is for Optionals"
         fix = None
-        label = why
+        label = why or f"write a `{show(wanted)}`"
         if wanted == "Float" and isinstance(node, tree.Literal) and node.kind in ("int", "decimal"):
             label = f"a Float is written `{node.value}f`"
             fix = Fix(tree.Span(node.span.end, node.span.end), "f")
@@ -155,6 +160,11 @@ class Body:
         elif typed.form == "Decimal" and wanted == "Int":
             label = "`int(…)` cuts off the fraction"
         self.report("TB4001", title, node.span, label, fix=fix)
+
+    def written(self, node: tree.Node) -> str:
+        """An expression as it stands in the source, where it is short."""
+        text = self.unit.source.text[node.span.start : node.span.end]
+        return text if len(text) <= 24 and "\n" not in text else "…"
 
     def unopened(self, form: TypeForm, node: tree.Node) -> None:
         """Report an Optional that is used as what may be inside."""

@@ -132,7 +132,7 @@ class _When:
         try:
             found = literal_key(node)
         except OutOfRange as fault:
-            self.body.report("TB4010", str(fault), node.span)
+            self.body.report("TB4010", str(fault), node.span, "write a value that can be")
             return None
         if found is None:
             label = "write `is absent`" if isinstance(node, tree.Literal) else "compare other values with `if`"
@@ -150,7 +150,7 @@ class _When:
             return None
         how = fit(form, self.form)
         if how not in (SAME, WIDEN):
-            self.body.report("TB4001", f"`{show(self.form)}` is expected here, not `{show(form)}`", node.span)
+            self.body.report("TB4001", f"`{show(self.form)}` is expected here, not `{show(form)}`", node.span, "write a literal of its type")
             return None
         if how == WIDEN:
             code = as_decimal(code)

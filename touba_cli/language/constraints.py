@@ -78,7 +78,7 @@ def _bound(unit: Unit, node: tree.Constraint, base: TypeForm) -> TypeForm | None
     try:
         found = literal(node.bound)
     except OutOfRange as fault:
-        unit.problems.add("TB4010", str(fault), unit.source, node.bound.span)
+        unit.problems.add("TB4010", str(fault), unit.source, node.bound.span, "write a value that can be")
         return None
     if found is None:
         return None

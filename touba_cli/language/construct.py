@@ -106,7 +106,7 @@ def unknown_variant(body: Body, name: tree.Name, choice: TypeForm) -> None:
     declared = body.types.declared.get(choice) if isinstance(choice, str) else None
     body.report(
         "TB3009", f"`{show(choice)}` has no variant `{name.text}`", name.span,
-        f"did you mean `{nearest}`?" if nearest else "",
+        f"did you mean `{nearest}`?" if nearest else "write one that it has",
         related=(declared.related(body.unit),) if declared is not None else (), help=help_text,
         candidates=(nearest,) if nearest else tuple(variants[:LISTED]),
     )  # fmt: skip
@@ -129,7 +129,7 @@ def _misused(body: Body, node: tree.Capital, found: Declared) -> Typed:
         variants = list(body.types.choices[found.ref])
         body.report(
             "TB3007", f"`{name}` is a choice, not one of its variants", node.name.span,
-            f"write `{name}.{variants[0]}`" if variants else "", candidates=tuple(variants[:LISTED]),
+            f"write `{name}.{variants[0]}`" if variants else "write a variant", candidates=tuple(variants[:LISTED]),
         )  # fmt: skip
     else:
         form = body.types.base(found.ref)
@@ -213,12 +213,15 @@ def _by_name(
     """Named arguments by their names; those that are unnamed, unknown or twice there are reported and looked at."""
     known = body.types.by_name(fields)
     given: dict[str, tree.Argument] = {}
+    unnamed = [argument for argument in arguments if argument.name is None]
+    if unnamed:
+        body.report(
+            "TB4003", f"the {what}s of `{name}` are given by name",
+            tree.Span(unnamed[0].span.start, unnamed[-1].span.end), f"write `{_shape(name, fields)}`",
+        )  # fmt: skip
     for argument in arguments:
         if argument.name is None:
-            body.report(
-                "TB4003", f"the {what}s of `{name}` are given by name", argument.value.span,
-                f"write `{_shape(name, fields)}`",
-            )  # fmt: skip
+            pass
         elif argument.name.text not in known:
             if form is not None:
                 unknown_field(body, form, argument.name, [each.name for each in fields])
@@ -241,7 +244,7 @@ def _unknown_input(body: Body, word: tree.Name, fields: Sequence[FieldType], nam
     names = [each.name for each in fields]
     nearest = body.problems.near(word.text, names)
     body.report(
-        "TB4003", f"`{name}` takes no `{word.text}`", word.span, f"did you mean `{nearest}`?" if nearest else "",
+        "TB4003", f"`{name}` takes no `{word.text}`", word.span, f"did you mean `{nearest}`?" if nearest else "write one that it has",
         help=None if nearest else "it takes " + (listed([f"`{each}`" for each in names]) or "nothing"),
         candidates=(nearest,) if nearest else tuple(names[:LISTED]),
     )  # fmt: skip

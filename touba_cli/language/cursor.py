@@ -96,6 +96,13 @@ class Cursor:
             return self.advance()
         return self.fail(f"`{kind}`", label)
 
+    @staticmethod
+    def goes_on_behind(token: Token) -> bool:
+        """Whether a line that ends in this token was meant to go on: an operator wants a value."""
+        return token.kind in ("+", "-", "*", "/", "<", "<=", ">", ">=") or (
+            token.kind == "word" and token.text in ("and", "or", "div", "mod", "otherwise")
+        )
+
     # --- names ---------------------------------------------------------------------------------------------------
 
     def value_name(self, what: str, *, hidden: bool = False) -> Name:

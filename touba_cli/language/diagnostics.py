@@ -10,7 +10,8 @@ names of classes, no line breaks.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from bisect import bisect_right
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -209,6 +210,24 @@ class Problems:
             return
         self._known.add(key)
         self.found.append(Diagnostic(code, title, source, span, label, severity, related, help, candidates, fix))
+
+    def forget(self, source: Source, spans: Sequence[Span]) -> None:
+        """Take back what was said inside of parts of a file, about their layout too.
+
+        Parameters:
+            spans: the parts, in their order, none inside another. What stands in them was written in another language,
+                and that was said.
+        """
+        starts = [span.start for span in spans]
+
+        def inside(place: Span) -> bool:
+            at = bisect_right(starts, place.start)
+            return at > 0 and place.start < spans[at - 1].end
+
+        # Tabs are told once for the whole file.
+        self.found = [
+            each for each in self.found if each.source is not source or each.code == "TB1004" or not inside(each.span)
+        ]
 
     def near(self, name: str, candidates: Collection[str]) -> str | None:
         """The nearest of the candidates, as `hints.near`; None when enough names were compared."""

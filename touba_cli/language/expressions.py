@@ -29,7 +29,7 @@ def _literal(body: Body, node: tree.Literal, hint: TypeForm | None) -> Typed:
     try:
         found = literal(node)
     except OutOfRange as fault:
-        body.report("TB4010", str(fault), node.span)
+        body.report("TB4010", str(fault), node.span, "write a value that can be")
         return unknown()
     if found is not None:
         return Typed(*found)
@@ -91,7 +91,7 @@ def field_form(body: Body, form: TypeForm, name: tree.Name, of: tree.Node) -> Ty
         return None
     fields = _fields(body, form)
     if fields is None:
-        label = ""
+        label = f"remove `.{name.text}`"
         if body.types.variants(form) is not None:
             label = "the payload of a choice is read in a `when`"
         elif not isinstance(form, str) and form[0] == "Map":
@@ -125,7 +125,7 @@ def unknown_field(body: Body, form: TypeForm, name: tree.Name, names: list[str])
     declared = body.types.declared.get(form) if isinstance(form, str) else None
     body.report(
         "TB3003", f"`{show(form)}` has no field `{name.text}`", name.span,
-        f"did you mean `{nearest}`?" if nearest else "",
+        f"did you mean `{nearest}`?" if nearest else "write one that it has",
         related=(declared.related(body.unit),) if declared is not None else (), help=help_text,
         candidates=(nearest,) if nearest else tuple(names[:LISTED]),
     )  # fmt: skip
@@ -171,9 +171,22 @@ def _otherwise(body: Body, node: tree.Otherwise, hint: TypeForm | None) -> Typed
 # --- logic ------------------------------------------------------------------------------------------------------------
 
 
-def condition(body: Body, node: tree.Expr) -> Typed:
-    """A Bool, with what follows from it."""
-    typed = body.settled(node, "Bool")
+def condition(body: Body, node: tree.Expr, word: str = "present", known: Typed | None = None) -> Typed:
+    """A Bool, with what follows from it.
+
+    Parameters:
+        word: what a test of an Optional that stands here is probably meant to be.
+        known: what the expression came to, where it was looked at already.
+    """
+    typed = body.settled(node, "Bool") if known is None else known
+    if is_optional(typed.form) and inner(typed.form) not in ("Bool", BOTTOM, UNKNOWN):
+        body.report(
+            "TB4004", f"this is `{show(typed.form)}`, which is no Bool", node.span,
+            f"write `{body.written(node)} is {word}`",
+        )  # fmt: skip
+        # It is read on as the test that was meant.
+        facts: Facts = frozenset() if typed.path is None else frozenset((typed.path,))
+        return Typed("Bool", ["bool", False], when_true=facts)
     code = body.coerce(typed, "Bool", node, "a condition is a Bool")
     return Typed("Bool", code, typed.when_true, typed.when_false)
 
@@ -181,12 +194,15 @@ def condition(body: Body, node: tree.Expr) -> Typed:
 @rule(tree.Logic)
 def _logic(body: Body, node: tree.Logic, hint: TypeForm | None) -> Typed:
     both = node.operator == "and"
+    first = body.settled(node.operands[0], "Bool")
+    if not both and _is_fallback(node, first):
+        return _fallback(body, node, first)
     known: Facts = frozenset()
     other: Facts | None = None
     codes = []
     for operand in node.operands:
         with body.knowing(known):
-            typed = condition(body, operand)
+            typed = condition(body, operand, known=None if codes else first)
         codes.append(typed.code)
         follows, against = (typed.when_true, typed.when_false) if both else (typed.when_false, typed.when_true)
         known |= follows
@@ -195,9 +211,28 @@ def _logic(body: Body, node: tree.Logic, hint: TypeForm | None) -> Typed:
     return Typed("Bool", [node.operator, *codes], *(facts if both else facts[::-1]))
 
 
+def _is_fallback(node: tree.Logic, first: Typed) -> bool:
+    """Whether `a or 0` stands for `a otherwise 0`: on an Optional, and with no test behind it."""
+    tests = (tree.Comparison, tree.IsPresent, tree.Logic, tree.Prefix)
+    optional = is_optional(first.form) and inner(first.form) not in ("Bool", BOTTOM, UNKNOWN)
+    return optional and not any(isinstance(each, tests) for each in node.operands[1:])
+
+
+def _fallback(body: Body, node: tree.Logic, of: Typed) -> Typed:
+    """Report `a or 0` on an Optional."""
+    for operand in node.operands[1:]:
+        body.elaborate(operand, UNKNOWN)
+    written = " otherwise ".join(body.written(each) for each in node.operands)
+    body.report(
+        "TB4004", f"this is `{show(of.form)}`, and `or` joins Bools", node.span,
+        f"a fallback is written `otherwise`: `{written}`",
+    )  # fmt: skip
+    return unknown()
+
+
 def negation(body: Body, node: tree.Prefix) -> Typed:
     """`not a`."""
-    typed = condition(body, node.operand)
+    typed = condition(body, node.operand, "absent")
     return Typed("Bool", ["not", typed.code], typed.when_false, typed.when_true)
 
 
@@ -363,7 +398,7 @@ def _as_text(body: Body, node: tree.Expr) -> list[Any]:
     if is_optional(form):
         body.unopened(form, node)
         return typed.code
-    label = ""
+    label = "write something else"
     if form == PROBLEM:
         label = "write its `.code` or `.message`"
     elif isinstance(form, str) and form in body.types.records:
@@ -376,8 +411,8 @@ def _as_text(body: Body, node: tree.Expr) -> list[Any]:
     return typed.code
 
 
-def refuse_none(body: Body, node: tree.Comparison) -> bool:
-    """`x is none` is spelled `x is absent`."""
+def refuse_none(body: Body, node: tree.Comparison) -> Typed | None:
+    """`x is none` is spelled `x is absent`, and read on as that; None where it is no such comparison."""
     if isinstance(node.right, tree.Literal) and node.right.kind == "none":
         word = "absent" if node.operator == "is" else "present"
         span = tree.Span(node.operator_span.start, node.right.span.end)
@@ -385,8 +420,15 @@ def refuse_none(body: Body, node: tree.Comparison) -> bool:
             "TB4002", f"whether a value is there is written `is {word}`", span, f"write `is {word}`",
             fix=Fix(span, f"is {word}"),
         )  # fmt: skip
-        return True
-    return False
+        of = raw(body, node.left)
+        facts: Facts = frozenset() if of.path is None or not is_optional(of.form) else frozenset((of.path,))
+        test = Typed("Bool", ["bool", False])
+        if word == "present":
+            test.when_true = facts
+        else:
+            test.when_false = facts
+        return test
+    return None
 
 
 def literal_key(node: tree.Expr) -> tuple[TypeForm, list[Any], Any] | None:

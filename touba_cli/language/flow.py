@@ -28,6 +28,25 @@ def open_path(block: tree.Block) -> tuple[tree.Span, str]:
     return last.span, "after this nothing is given"
 
 
+def damaged(block: tree.Block) -> bool:
+    """Whether a line on the paths of a block could not be read, so that nothing is certain about them."""
+    if block.damaged:
+        return True
+    for statement in block.statements:
+        blocks: list[tree.Block] = []
+        if isinstance(statement, tree.If):
+            blocks = [branch for _, branch in statement.branches]
+            blocks += [statement.otherwise] if statement.otherwise is not None else []
+        elif isinstance(statement, tree.When):
+            blocks = [arm.block for arm in statement.arms]
+            blocks += [statement.otherwise] if statement.otherwise is not None else []
+        elif isinstance(statement, tree.Attempt):
+            blocks = [statement.block, statement.handler]
+        if any(damaged(each) for each in blocks):
+            return True
+    return False
+
+
 def goes_on(block: tree.Block) -> bool:
     """Whether control can leave a block by its end."""
     return all(_goes_on(statement) for statement in block.statements)

@@ -67,7 +67,7 @@ def _expiry(lines: Lines, node: tree.Literal | None) -> str | None:
     try:
         waits = duration(value)
     except OutOfRange as fault:
-        lines.body.report("TB4010", str(fault), node.span)
+        lines.body.report("TB4010", str(fault), node.span, "write a value that can be")
         return None
     if not waits:
         lines.body.report("TB4010", "a decision takes longer than nothing", node.span, "write a longer time")

@@ -186,6 +186,46 @@ FOREIGN_TYPES: dict[str, str] = {
     "Dict": "Map of …", "optional": "Optional …", "Maybe": "Optional …", "Option": "Optional …",
 }  # fmt: skip
 
+#: functions of other languages → what to write
+FOREIGN_FUNCTIONS: dict[str, str] = {
+    "len": "write `length(…)`", "size": "write `length(…)`",
+    "str": "write `text(…)`, or put the value into a text: `\"{x}\"`",
+    "string": "write `text(…)`, or put the value into a text: `\"{x}\"`",
+    "print": "write `show \"{x}\"` on a line of its own", "log": "write `show \"{x}\"` on a line of its own",
+    "float": "write `decimal(…)`; a Float is written `1.5f`", "bool": "compare the value: a condition is a Bool",
+    "list": "a list is written `[a, b]`", "dict": "a map is written `{\"a\": 1}`", "set": "write `unique(…)`",
+    "tuple": "a list is written `[a, b]`", "input": "a callable is given its inputs: `takes name as Text`",
+    "open": "files are read and written by a tool", "enumerate": "go over positions: `for each i in range(0, n)`",
+    "zip": "go over positions: `for each i in range(0, n)`", "map": "write `[… for x in xs]`",
+    "filter": "write `[x for x in xs if …]`", "reduce": "go over the list with `for each`",
+    "isinstance": "a variant is told with `x is Name`, or by the arms of a `when`",
+    "type": "types are known when the program is compiled", "format": "put the value into a text: `\"{x}\"`",
+    "pow": "there is no power; multiply with `*`", "divmod": "write `div` and `mod`",
+    "exit": "write `stop \"…\"` on a line of its own", "sort": "write `sorted(…)`", "reverse": "write `reversed(…)`",
+    "strip": "write `trim(…)`", "concat": "texts and lists are joined with `+`", "append": "write `xs + [x]`",
+}  # fmt: skip
+
+#: functions that values have elsewhere → what to write; `{x}` is the value, `{a}` what stands in the brackets
+FOREIGN_METHODS: dict[str, str] = {
+    "append": "{x} + [{a}]", "push": "{x} + [{a}]", "add": "{x} + [{a}]", "extend": "{x} + {a}", "concat": "{x} + {a}",
+    "strip": "trim({x})", "toUpperCase": "upper({x})", "toLowerCase": "lower({x})", "get": "{x}[{a}]",
+    "startswith": "starts_with({x}, {a})", "startsWith": "starts_with({x}, {a})",
+    "endswith": "ends_with({x}, {a})", "endsWith": "ends_with({x}, {a})", "includes": "contains({x}, {a})",
+    "join": "join({a}, {x})", "size": "length({x})", "len": "length({x})", "toString": "text({x})",
+    "sort": "sorted({x})", "reverse": "reversed({x})", "update": "merge({x}, {a})", "substring": "slice({x}, {a})",
+    "entries": "items({x})",
+}  # fmt: skip
+
+#: clauses of callables elsewhere → the word of the clause that was meant
+FOREIGN_CLAUSES: dict[str, str] = {
+    "->": "gives", "returns": "gives", "return": "gives", "output": "gives", "outputs": "gives", "yields": "gives",
+    "input": "takes", "inputs": "takes", "params": "takes", "parameters": "takes", "args": "takes", "accepts": "takes",
+    "begin": "do", "body": "do",
+}  # fmt: skip
+
+#: signs of comparison behind a type → the word of the constraint that was meant
+FOREIGN_BOUNDS: dict[str, str] = {">": "above", ">=": "min", "<": "below", "<=": "max"}
+
 #: units of time that do not exist → what to write
 FOREIGN_UNITS: dict[str, str] = {
     "s": "seconds", "sec": "seconds", "secs": "seconds", "ms": "seconds", "milliseconds": "seconds",

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from ..limits import SOURCE_BYTES
 from .diagnostics import Fix, Problems, Related
-from .hints import BLANKS, FOREIGN_SIGNS, LETTERS, LOOK_ALIKES, QUOTES, TEXT_PREFIXES
+from .hints import BLANKS, FOREIGN_SIGNS, FOREIGN_UNITS, LETTERS, LOOK_ALIKES, QUOTES, TEXT_PREFIXES
 from .source import Source
 from .texts import TextReader
 from .tokens import Token, code_point
@@ -417,7 +417,12 @@ class Lexer:
         closed = end < line_end
         end = end + 1 if closed else line_end
         fix = f'"{body}"' if closed and not set(body) & set('"\\{') else None
-        if quote == "'":
+        if quote == "'" and tokens and tokens[-1].end == start and tokens[-1].text.lower() in TEXT_PREFIXES:
+            prefix = tokens.pop()  # `f'…'` is one mistake
+            written = f'"{body}"' if len(body) < 60 and '"' not in body else '"…"'
+            title = f"`{prefix.text}'…'` is the spelling of another language"
+            self.report("TB2008", title, prefix.start, end, f"write `{written}`")
+        elif quote == "'":
             self.report(
                 "TB2008",
                 "a text has double quotes",
@@ -478,7 +483,12 @@ def _number_label(raw: str) -> str:
         return "a number has one point"
     if re.fullmatch(r"[0-9_]+[a-z]+", raw):
         digits = raw.rstrip("abcdefghijklmnopqrstuvwxyz")
-        return f"put a space behind the digits: `{digits[:40]} {raw[len(digits) :][:40]}`"
+        unit = raw[len(digits) :]
+        if unit in ("ms", "milliseconds"):
+            return "the smallest unit is `seconds`"
+        if unit in FOREIGN_UNITS and FOREIGN_UNITS[unit][0] == unit[0]:
+            return f"write `{digits[:40]} {FOREIGN_UNITS[unit]}`"
+        return f"put a space behind the digits: `{digits[:40]} {unit[:40]}`"
     return "numbers are written `42`, `1_000`, `12.50` or `1e-3f`"
 
 

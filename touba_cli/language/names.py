@@ -183,7 +183,9 @@ class Unit:
         help_text = None
         if nearest is None and 0 < len(candidates) <= 8:
             help_text = "known here: " + ", ".join(f"`{each}`" for each in candidates)
-        label = f"did you mean `{nearest}`?" if nearest else ""
+        label = "name a module of the project" if code == "TB3004" else "declare it, or import it from its module"
+        if nearest is not None:
+            label = f"did you mean `{nearest}`?"
         shown = (nearest,) if nearest else tuple(candidates[:LISTED])
         self.problems.add(code, title, self.source, span, label, help=help_text, candidates=shown)
 
@@ -287,12 +289,12 @@ class _Loader:
             return None
         if len(self.program.units) >= LIMITS["source_files"].default:
             limit = LIMITS["source_files"].default
-            self.problems.add("TB9005", f"the program has more than {limit} files", unit.source, span)
+            self.problems.add("TB9005", f"the program has more than {limit} files", unit.source, span, "put modules together")
             return None
         try:
             found = self._read(paths[0], name)
         except OSError:
-            self.problems.add("TB3004", f"module `{name}` cannot be read: `{paths[0]}`", unit.source, span)
+            self.problems.add("TB3004", f"module `{name}` cannot be read: `{paths[0]}`", unit.source, span, "make the file readable")
             return None
         if found is not None and found.module.name is not None and found.module.name != name:
             self.problems.add(

@@ -9,6 +9,7 @@ from ..air.types import thaw
 from ..errors import CODES
 from . import tree
 from .body import Body, rule, wants_hint
+from .constants import is_negative, is_zero
 from .construct import variant_test
 from .expressions import elements, field_form, negation, refuse_none
 from .forms import (
@@ -26,6 +27,7 @@ from .forms import (
     opened,
     show,
 )
+from .hints import FOREIGN_FUNCTIONS
 from .literals import OutOfRange, as_decimal, literal
 from .scope import Typed, unknown
 
@@ -89,7 +91,8 @@ def _refuse(
             body.unopened(typed.form, node)
             return unknown()
     forms = [each.form for each in operands]
-    label = ""
+    label = "change one of them so that the types fit" if len(forms) == 2 else "write a value of another type"
+    help_text: str | None = _signatures(spelling, rows)
     if "Float" in forms and len(forms) == 2:
         other = operands[1 - forms.index("Float")]
         if other.code[0] in ("int", "dec"):
@@ -97,10 +100,17 @@ def _refuse(
         elif other.form == "Decimal":
             label = "`decimal(…)` makes a Decimal of a Float"
     elif spelling == "+" and "Text" in forms:
-        label = 'write values into a text: `"… {x}"`'
+        value = nodes[1 - forms.index("Text")]
+        label = f'insert the value into the text: `"… {{{body.written(value)}}}"`'
+        help_text = None
+    elif spelling == "+" and not isinstance(forms[0], str) and forms[0] == ("List", forms[1]):
+        label = f"a list is joined with a list: `[{body.written(nodes[1])}]`"
+        help_text = None
+    elif spelling == "*" and "Text" in forms:
+        label = "a text is not repeated; `join` makes one of a list"
     elif spelling in ("div", "mod"):
         label = "`div` and `mod` take Ints"
-    body.report("TB4002", f"`{spelling}` does not take {_listed(forms)}", span, label, help=_signatures(spelling, rows))
+    body.report("TB4002", f"`{spelling}` does not take {_listed(forms)}", span, label, help=help_text)
     return unknown()
 
 
@@ -130,7 +140,7 @@ def _prefix(body: Body, node: tree.Prefix, hint: TypeForm | None) -> Typed:
     try:
         found = literal(node)
     except OutOfRange as fault:
-        body.report("TB4010", str(fault), node.span)
+        body.report("TB4010", str(fault), node.span, "write a value that can be")
         return unknown()
     if found is not None:
         return Typed(*found)
@@ -171,6 +181,8 @@ def _chain(body: Body, node: tree.Chain, hint: TypeForm | None) -> Typed:
             body.untold(node, gives)
             so_far = unknown()
             continue
+        if operator in ("/", "div", "mod") and is_zero(right.code):
+            body.report("TB4010", "nothing can be divided by 0", operand.span, "write another number")
         if fit(so_far.form, wanted[0]) == WIDEN:
             parts = [as_decimal(_closed(parts))]
         elif mentions(so_far.form, BOTTOM):
@@ -215,9 +227,9 @@ def _sides(body: Body, node: tree.Comparison) -> tuple[Typed, Typed]:
 
 
 def _equality(body: Body, node: tree.Comparison) -> Typed:
-    if refuse_none(body, node):
-        body.elaborate(node.left)
-        return Typed("Bool", ["bool", False])
+    refused = refuse_none(body, node)
+    if refused is not None:
+        return refused
     nothing = Typed("Bool", ["bool", False])
     if wants_hint(body, node.left):
         left, right = _sides(body, node)
@@ -321,6 +333,13 @@ def _index(body: Body, node: tree.Index, hint: TypeForm | None) -> Typed:
     rows = SPELLINGS["index", "[]"]
     applied = _apply(body, rows, [node.of, node.at], operands)
     if applied is not None:
+        if is_negative(operands[1].code):
+            of = "…" if isinstance(node.of, (tree.ListLiteral, tree.Literal)) else body.written(node.of)
+            text = operands[0].form == "Text"
+            label = f"count from the end: `{of}[length({of}) - {str(operands[1].code[1])[1:][:20]}]`"
+            if not text and operands[1].code[1] == -1:
+                label = f"the last element is `last({of})`"
+            body.report("TB4010", "a position is 0 or more", node.at.span, label)
         return applied[0]
     of, at = operands
     if is_optional(of.form):
@@ -329,7 +348,7 @@ def _index(body: Body, node: tree.Index, hint: TypeForm | None) -> Typed:
         body.unopened(at.form, node.at)
     elif of.form == "Text" or not isinstance(of.form, str):
         wanted = "Text" if not isinstance(of.form, str) and of.form[0] == "Map" else "Int"
-        body.report("TB4001", f"`{wanted}` is expected here, not `{show(at.form)}`", node.at.span)
+        body.report("TB4001", f"`{wanted}` is expected here, not `{show(at.form)}`", node.at.span, "a key is a Text" if wanted == "Text" else "a position is an Int")
     else:
         body.report(
             "TB4002", f"`{show(of.form)}` has no positions", node.of.span, "only List, Map and Text are read with `[…]`"
@@ -353,10 +372,16 @@ def _built_in(body: Body, node: tree.BuiltIn, hint: TypeForm | None) -> Typed:
     if not fitting:
         for argument in node.arguments:
             body.elaborate(argument, UNKNOWN)
-        counts = " or ".join(str(count) for count in sorted({len(row.takes) for row in rows}))
+        wanted = sorted({len(row.takes) for row in rows})
+        counts = " or ".join(str(count) for count in wanted)
+        label = "remove what is too much" if len(node.arguments) > wanted[-1] else "add what is missing"
+        if name in ("min", "max", "sum", "any", "all", "count") and len(node.arguments) > 1:
+            label = f"put the values into a list: `{name}([…])`"
+        elif name == "round" and len(node.arguments) == 1:
+            label = f"say how many digits stay: `round({body.written(node.arguments[0])}, 0)`"
         body.report(
             "TB4003", f"`{name}` takes {counts} {'value' if counts == '1' else 'values'}, not {len(node.arguments)}",
-            node.span, help=_signatures(name, rows),
+            node.span, label, help=_signatures(name, rows),
         )  # fmt: skip
         return unknown()
     operands = _arguments(body, node, fitting, hint)
@@ -394,14 +419,22 @@ def _arguments(body: Body, node: tree.BuiltIn, rows: Rows, hint: TypeForm | None
 
 def _report_unknown(body: Body, node: tree.BuiltIn) -> None:
     name = node.name.text
+    if name in body.unit.imported:
+        return  # its declaration could not be read
     functions = body.unit.candidates("function")
     nearest = body.problems.near(name, (*BUILT_INS, *functions))
-    label = f"did you mean `{nearest}`?" if nearest else ""
-    if nearest is None and body.scopes.look_up(name) is not None:
+    label = f"did you mean `{nearest}`?" if nearest else "call one that exists, or write it as a `function`"
+    foreign = FOREIGN_FUNCTIONS.get(name)
+    if foreign is not None:
+        nearest = None
+        label = foreign
+        if len(node.arguments) == 1:
+            label = label.replace("(…)", f"({body.written(node.arguments[0])})", 1)
+    elif nearest is None and body.scopes.look_up(name) is not None:
         label = "a value cannot be called"
     body.report(
         "TB3010", f"no built-in function `{name}` exists", node.name.span, label,
-        help=None if nearest else "functions of your own begin with a capital",
+        help=None if nearest or foreign is not None else "functions of your own begin with a capital",
         candidates=(nearest,) if nearest else BUILT_INS,
     )  # fmt: skip
 
@@ -416,7 +449,7 @@ def _refuse_call(body: Body, node: tree.BuiltIn, rows: Rows, operands: list[Type
             body.unopened(typed.form, argument)
             return unknown()
     forms = [each.form for each in operands]
-    body.report("TB4002", f"`{name}` does not take {_listed(forms)}", node.name.span, help=_signatures(name, rows))
+    body.report("TB4002", f"`{name}` does not take {_listed(forms)}", node.name.span, "give it values that it takes", help=_signatures(name, rows))
     return unknown()
 
 
@@ -427,7 +460,7 @@ def _is_mode(body: Body, node: tree.Expr) -> bool:
     nearest = body.problems.near(written, ROUNDING_MODES) if isinstance(written, str) else None
     body.report(
         "TB4003", "the mode of `round` is one of its literals", node.span,
-        f"did you mean `{nearest}`?" if nearest else "",
+        f"did you mean `{nearest}`?" if nearest else "write one of its modes",
         help="the modes are " + ", ".join(f'`"{mode}"`' for mode in ROUNDING_MODES), candidates=ROUNDING_MODES,
     )  # fmt: skip
     return False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from . import tree
 from .cursor import Stop, expected, name_of
 from .diagnostics import Related
-from .hints import FOREIGN_STATEMENTS, near
+from .hints import FOREIGN_CLAUSES, FOREIGN_STATEMENTS, near
 from .layout import Line
 from .parse_declarations import Clauses, DeclarationReader
 from .parse_types import LineReader
@@ -31,11 +31,12 @@ class CallableReader(DeclarationReader):
         kind = line.tokens[0].text if line.tokens[0].text in DECLARATION_WORDS else "function"
         if line.tokens[0].text == "workflow":
             kind = "strategy"
-        name = self.header(reader, _INPUTS)
+        name = self.header(reader, _INPUTS, inputs=True)
         doc = self.doc(line)
         self.names = set()
         words = SKILL_WORDS if kind == "skill" else CALLABLE_WORDS
         signature = Signature(self)
+        signature.read_behind_name(reader)
         body: tree.Block | None = None
         callers: list[tree.Reference] | None = None
         for clause in self.block_lines(line, needs="`takes`, `gives` and `do`, deeper than it"):
@@ -49,7 +50,8 @@ class CallableReader(DeclarationReader):
                 self.lose_doc(clause)
                 reader.end_of_line()
                 block = self.block(clause)
-                body = body or block
+                stray = None if block.statements else self._beside_do(clause, kind)
+                body = body or stray or block
             elif body is not None and word in words:
                 reader.report("TB2010", f"`{word}` stands behind `do`", first, "move it before `do`")
                 self.lose_doc(clause)
@@ -70,6 +72,17 @@ class CallableReader(DeclarationReader):
             body = tree.Block(Span(line.span.end, line.span.end), [], damaged=True)
         callable_ = tree.CallableDecl(line.span, kind, name, signature.takes, signature.gives, body, doc, callers)
         self.declare(callable_)
+
+    def _beside_do(self, clause: Line, kind: str) -> tree.Block | None:
+        """Statements at the column of their `do`, whose block is missing: that was reported."""
+        following = self.peek()
+        if following is None or following.level != clause.level:
+            return None
+        if following.tokens[0].text not in STATEMENT_WORDS and following.tokens[0].text not in FOREIGN_STATEMENTS:
+            return None
+        self.next += 1
+        following.bad = True
+        return self._stray_statements(following, self.reader(following), kind)
 
     def _callers(self, line: Line, reader: LineReader) -> list[tree.Reference]:
         """`callable_by` as a line."""
@@ -122,20 +135,24 @@ class CallableReader(DeclarationReader):
     # --- tools and agents ----------------------------------------------------------------------------------------
 
     def _tool(self, line: Line, reader: LineReader) -> None:
-        name = self.header(reader, _INPUTS)
+        name = self.header(reader, _INPUTS, inputs=True)
         tool = tree.ToolDecl(line.span, name, [], None, doc=self.doc(line))
         label = "a tool has no statements; its handler is written in another language"
-        signature, _ = self._read_clauses(line, _ToolClauses(self, tool).clauses, TOOL_WORDS, "a tool", label)
+        signature = Signature(self, has_do=False)
+        signature.read_behind_name(reader)
+        self._read_clauses(line, signature, _ToolClauses(self, tool).clauses, TOOL_WORDS, "a tool", label)
         tool.takes = signature.takes
         tool.gives = signature.gives
         self.declare(tool)
 
     def _agent(self, line: Line, reader: LineReader) -> None:
-        name = self.header(reader, _INPUTS)
+        name = self.header(reader, _INPUTS, inputs=True)
         agent = tree.AgentDecl(line.span, name, [], None, doc=self.doc(line))
         clauses = _AgentClauses(self, agent).clauses
         label = "an agent has no statements: what it does is decided when it runs"
-        signature, unread = self._read_clauses(line, clauses, AGENT_WORDS, "an agent", label)
+        signature = Signature(self, has_do=False)
+        signature.read_behind_name(reader)
+        unread = self._read_clauses(line, signature, clauses, AGENT_WORDS, "an agent", label)
         agent.takes = signature.takes
         agent.gives = signature.gives
         if "responsibility" not in clauses and not unread:
@@ -144,13 +161,12 @@ class CallableReader(DeclarationReader):
         self.declare(agent)
 
     def _read_clauses(
-        self, line: Line, clauses: Clauses, words: tuple[str, ...], what: str, label: str
-    ) -> tuple[Signature, bool]:
+        self, line: Line, signature: Signature, clauses: Clauses, words: tuple[str, ...], what: str, label: str
+    ) -> bool:
         """The inputs, result and clauses of a callable without statements; whether a line could not be read.
 
         ``label`` answers a `do`.
         """
-        signature = Signature(self)
         unread = False
         for clause in self.block_lines(line, needs="`takes`, `gives` and other clauses, deeper than it"):
             reader = self.reader(clause)
@@ -162,14 +178,15 @@ class CallableReader(DeclarationReader):
                 reader.unknown_word(words, what, label if reader.token.text == "do" else "")
                 self.skip_block_of_clause(clause)
                 unread = True
-        return signature, unread
+        return unread
 
 
 class Signature:
     """`takes` and `gives` of a callable, while its clauses are read."""
 
-    def __init__(self, owner: DeclarationReader):
+    def __init__(self, owner: DeclarationReader, *, has_do: bool = True):
         self._owner = owner
+        self._has_do = has_do
         self._gives_token: Token | None = None
         self.takes: list[FieldDecl] = []
         self.gives: Type | None = None
@@ -181,7 +198,11 @@ class Signature:
         first = reader.token
         word = first.text if first.kind == "word" else ""
         if word not in ("takes", "gives"):
-            return False
+            word = FOREIGN_CLAUSES.get(first.text, "")
+            if not word or (self._has_do and first.text in FOREIGN_STATEMENTS and reader.peek().kind != "capital"):
+                return False  # `return n * 2` is a statement, `return Int` stands for `gives Int`
+            label = "write `gives Type`" if word == "gives" else "write `takes name as Type`"
+            reader.report("TB2008", f"`{first.text}` is the spelling of another language", first, label, fix=word)
         reader.advance()
         if self.closed:
             reader.report("TB2010", f"`{word}` stands behind another clause", first, "move it up, below the name")
@@ -189,13 +210,40 @@ class Signature:
             self._read_takes(line, reader, first)
         else:
             self._read_gives(line, reader, first)
-        self._owner.skip_block_of_clause(line)
+        self._owner.skip_block_of_clause(line, statements=self._has_do)
         return True
+
+    def read_behind_name(self, reader: LineReader) -> None:
+        """Inputs and a result where other languages have them, behind the name of the callable."""
+        if reader.accept("("):  # it was reported
+            if reader.token.kind != ")":
+                self._add(reader.parameters("the name of an input", any_name=False))
+            reader.accept(")")
+        self._read_arrow(reader)
+        reader.end_of_line()
+
+    def _read_arrow(self, reader: LineReader) -> None:
+        """`-> Type`."""
+        if reader.token.kind != "->":
+            return
+        reader.foreign_sign(reader.advance())
+        form = reader.type()
+        self.gives = self.gives or form
+
+    def _add(self, inputs: list[FieldDecl]) -> None:
+        self.takes.extend(inputs)
+        self._owner.names.update(each.name.text for each in inputs)
 
     def _read_takes(self, line: Line, reader: LineReader, first: Token) -> None:
         if self._gives_token is not None:
             reader.report("TB2010", "`takes` stands behind `gives`", first, "move it before `gives`")
+        opener = reader.token
+        if reader.accept("("):
+            reader.report("TB2008", "`(` is the spelling of another language", opener, "write it without brackets: `takes x as Int`")
         found = reader.parameters("the name of an input", any_name=False)
+        if opener.kind == "(":
+            reader.accept(")")
+        self._read_arrow(reader)
         if reader.token.kind == "=":
             reader.report("TB2006", "an input has no default", reader.token, "make it `Optional`")
             reader.skip_line()
@@ -205,8 +253,7 @@ class Signature:
             found[0].doc = self._owner.doc(line)
         else:
             self._owner.lose_doc(line)
-        self.takes.extend(found)
-        self._owner.names.update(each.name.text for each in found)
+        self._add(found)
 
     def _read_gives(self, line: Line, reader: LineReader, first: Token) -> None:
         self._owner.lose_doc(line)
@@ -270,6 +317,8 @@ class _ToolClauses:
         if token.kind != "word" or token.text not in EFFECT_WORDS:
             nearest = near(token.text, EFFECT_WORDS) if token.kind == "word" else None
             label = f"did you mean `{nearest}`?" if nearest else "write `none`, `read` or `write`"
+            if self._tool.effect is None:  # it is stated, though wrongly
+                self._tool.effect = name_of(token)
             reader.report("TB2006", expected("an effect", token), token, label, candidates=EFFECT_WORDS)
             raise Stop
         reader.advance()

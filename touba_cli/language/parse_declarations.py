@@ -7,14 +7,14 @@ from collections.abc import Callable, Mapping
 from . import tree
 from .cursor import Stop, expected, name_of
 from .diagnostics import Problems, Related
-from .hints import near
+from .hints import FOREIGN_STATEMENTS, near
 from .layout import Line
 from .parse_statements import StatementReader
 from .parse_types import LineReader
 from .source import Source
 from .tokens import Token
 from .tree import Declaration, Name, Reference, Span
-from .words import REFERENCE_WORDS
+from .words import REFERENCE_WORDS, STATEMENT_WORDS
 
 Clause = Callable[[Line, LineReader], None]
 
@@ -32,12 +32,16 @@ class DeclarationReader(StatementReader):
     def declared_name(self, reader: LineReader) -> Name:
         return reader.capital_name("the name of a declaration")
 
-    def header(self, reader: LineReader, hint: str) -> Name:
-        """The name of a declaration with clauses, and nothing behind it. ``hint`` says where inputs and such stand."""
+    def header(self, reader: LineReader, hint: str, *, inputs: bool = False) -> Name:
+        """The name of a declaration with clauses, and nothing behind it. ``hint`` says where inputs and such stand.
+
+        With ``inputs``, brackets and an arrow behind the name are left for the caller to read.
+        """
         name = self.declared_name(reader)
         if reader.token.kind == "(":
             reader.report("TB2008", "`(` is the spelling of another language", reader.token, hint)
-        reader.end_of_line()
+        if not inputs or reader.token.kind not in ("(", "->"):
+            reader.end_of_line()
         return name
 
     def check_named(self, reader: LineReader) -> None:
@@ -47,11 +51,16 @@ class DeclarationReader(StatementReader):
             )
             reader.skip_line()
 
-    def skip_block_of_clause(self, clause: Line) -> None:
-        """Lines deeper than a clause that opens no block."""
+    def skip_block_of_clause(self, clause: Line, *, statements: bool = False) -> None:
+        """Lines deeper than a clause that opens no block.
+
+        ``statements``: the declaration has some; where they stand here, their missing `do` is reported instead.
+        """
         following = self.peek()
         if following is not None and following.level > clause.level:
-            if not clause.bad:
+            first = following.tokens[0].text
+            without_do = statements and (first in STATEMENT_WORDS or first in FOREIGN_STATEMENTS)
+            if not clause.bad and not without_do:
                 self.report_indented(following)
             self.skip_block(clause)
 

@@ -13,7 +13,7 @@ from ..limits import BRACKET_DEPTH, EXPRESSION_DEPTH
 from . import tree
 from .cursor import Stop, found, name_of
 from .diagnostics import Problems
-from .hints import FOREIGN_PREFIXES, FOREIGN_SIGNS, FOREIGN_VALUES
+from .hints import FOREIGN_METHODS, FOREIGN_PREFIXES, FOREIGN_SIGNS, FOREIGN_VALUES
 from .layout import Line
 from .parse_literals import LiteralReader
 from .source import Source
@@ -32,6 +32,10 @@ _LEVELS: dict[str, int] = {
     "+": SUM, "-": SUM, "*": PRODUCT, "/": PRODUCT, "div": PRODUCT, "mod": PRODUCT,
 }  # fmt: skip
 
+_OPENERS = frozenset("([{")
+_CLOSERS = frozenset(")]}")
+#: longest user text that is repeated in what to write
+_SHORT = 24
 _WORD_OPERATORS = frozenset(("or", "and", "is", "in", "not", "div", "mod"))
 
 
@@ -183,6 +187,7 @@ class ExpressionReader(LiteralReader):
             rest.append((operator, place, self.operators(PRODUCT) if level == SUM else self._operand()))
 
     def _comparison(self, start: int, left: Expr, operator: str) -> Expr:
+        absent = self._foreign_absent(operator)
         place = self._take(operator)
         token = self.token
         result: Expr
@@ -195,6 +200,9 @@ class ExpressionReader(LiteralReader):
                 )
             self.advance()
             result = tree.IsPresent(Span(start, token.end), left, (token.text == "present") == (operator == "is"))
+        elif absent:
+            self.advance()
+            result = tree.IsPresent(Span(start, token.end), left, operator == "is not")
         else:
             right = self.operators(SUM)
             result = tree.Comparison(Span(start, self.last_end), operator, left, right, place)
@@ -202,6 +210,21 @@ class ExpressionReader(LiteralReader):
         if following and _LEVELS[following] == COMPARISON:
             self.stop("TB2011", "comparisons do not chain", self.token, "join two comparisons with `and`")
         return result
+
+    def _foreign_absent(self, operator: str) -> bool:
+        """Report `== none`, `is None` and their like as one; whether that stands at the cursor."""
+        sign = self.token
+        right = self.peek(2 if sign.text == "is" and operator == "is not" else 1)
+        hint = FOREIGN_VALUES.get(right.text) if right.kind in ("word", "capital") else None
+        if operator not in ("is", "is not") or not (right.text == "none" or (hint is not None and hint.meant == "none")):
+            return False
+        if sign.text == "is" and right.text == "none":
+            return False  # the words are those of the language
+        meant = "is absent" if operator == "is" else "is present"
+        place = Span(sign.start, right.end)
+        title = "whether a value is there is no comparison"
+        self.report("TB2008", title, place, f"write `{meant}`", fix=meant)
+        return True
 
     def _operand(self) -> Expr:
         """What stands between operators: signs before an opened value."""
@@ -298,7 +321,7 @@ class ExpressionReader(LiteralReader):
             if self.token.kind == "(":
                 self.stop(
                     "TB2011", "values have no functions of their own", Span(token.start, self.token.start),
-                    f"write `{token.text[:40]}(…)` around the value",
+                    f"write `{self.as_function(start)}`",
                 )  # fmt: skip
             return tree.Field(Span(start, token.end), value, name_of(token))
         if token.kind == "capital":
@@ -310,9 +333,32 @@ class ExpressionReader(LiteralReader):
             return tree.Capital(Span(start, self.last_end), path, name_of(token), arguments)
         return self.fail("the name of a field")
 
+    def as_function(self, start: int) -> str:
+        """How `x.f(a)` is written here; the cursor is at the bracket, and the value begins at ``start``."""
+        text = self.source.text
+        name = self.tokens[self.at - 1]
+        value = text[start : self.tokens[self.at - 2].start]
+        depth = 0
+        end = len(self.tokens) - 1
+        for at in range(self.at, len(self.tokens)):
+            depth += (self.tokens[at].kind in _OPENERS) - (self.tokens[at].kind in _CLOSERS)
+            if depth == 0:
+                end = at
+                break
+        arguments = text[self.token.end : self.tokens[end].start].strip()
+        value = value if len(value) <= _SHORT and "\n" not in value else "…"
+        arguments = arguments if len(arguments) <= _SHORT and "\n" not in arguments else "…"
+        pattern = FOREIGN_METHODS.get(name.text)
+        if pattern is not None:
+            return pattern.replace("{x}", value).replace("{a}", arguments or "…")
+        return f"{name.text[:40]}({value}{', ' if arguments else ''}{arguments})"
+
     def _no_value(self) -> Expr:
         """What stands where a value should."""
         token = self.token
+        if token.kind == "end" and not token.text and self.at and self.goes_on_behind(self.tokens[self.at - 1]):
+            title = "expected a value, found the end of the line"
+            self.stop("TB2006", title, token, "put a value here; only inside brackets `(…)` does a line go on")
         if token.kind == "bad":
             self.advance()
             return tree.Unknown(Span(token.start, token.end))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from . import tree
-from .cursor import Stop, name_of
+from .cursor import Stop, found, name_of
 from .diagnostics import Problems, Related
-from .hints import FOREIGN_DECLARATIONS, near
+from .hints import FOREIGN_DECLARATIONS, FOREIGN_STATEMENTS, near
 from .layout import Line, lay_out
 from .lexer import tokenize
 from .parse_tests import TestReader
@@ -34,6 +34,8 @@ class ModuleReader(TestReader):
         super().__init__(source, problems, lines)
         self._module_line: Line | None = None
         self._first_line = True
+        #: blocks below a line of another language: what stands in them is that language too
+        self._foreign_blocks: list[Span] = []
         self._top: dict[str, Callable[[Line, LineReader], None]] = {
             "module": self._module_name, "import": self._import, "from": self._from, "type": self._type,
             "choice": self._choice, "function": self._callable, "tool": self._tool, "memory": self._memory,
@@ -63,6 +65,8 @@ class ModuleReader(TestReader):
                 continue
             self._top_line(line)
             self._first_line = False
+        if self._foreign_blocks:
+            self.problems.forget(self.source, self._foreign_blocks)
         if self._module_line is None and not self._first_is_doubtful():
             span = Span(0, 0)
             if self.lines:
@@ -86,10 +90,10 @@ class ModuleReader(TestReader):
             read = self._unknown_top(line, reader, word)
         if read is None:
             self.lose_doc(line)
-            name = line.tokens[1]
-            if name.kind == "capital":
-                self.tree.unread.append(name_of(name))
-            self.skip_block(line)
+            self._unread(line)
+            return
+        if word in FOREIGN_DECLARATIONS and _is_foreign_header(line):
+            self._unread(line)
             return
         reader.advance()
         if read in (self._module_name, self._import, self._from):
@@ -99,6 +103,15 @@ class ModuleReader(TestReader):
         except Stop:
             self.skip_block(line)
 
+    def _unread(self, line: Line) -> None:
+        """Go over a declaration that is not understood; its name is known all the same."""
+        names = [token for token in line.tokens[1:3] if token.kind in ("word", "capital")]
+        if names:
+            self.tree.unread.append(name_of(names[-1] if names[0].text in FOREIGN_DECLARATIONS else names[0]))
+        hint = FOREIGN_DECLARATIONS.get(line.tokens[0].text)
+        if self.skip_block(line) and hint is not None:
+            self._foreign_blocks.append(Span(line.span.end, self.lines[self.next - 1].span.end))
+
     def _unknown_top(self, line: Line, reader: LineReader, word: str) -> Callable[[Line, LineReader], None] | None:
         """Report a first word that no line has here; the reader of what was meant, where that is certain enough."""
         first = reader.token
@@ -107,7 +120,13 @@ class ModuleReader(TestReader):
             reader.report("TB2008", f"`{word}` is the spelling of another language", first, hint.label)
             return self._top.get(hint.meant) if hint.meant is not None else None
         label = ""
-        if word in STATEMENT_WORDS and not near(word, DECLARATION_WORDS):
+        statement = word in STATEMENT_WORDS or word in FOREIGN_STATEMENTS
+        following = line.tokens[1]
+        if first.kind in ("word", "hidden", "capital") and following.kind == "=":
+            label = f"write `let {first.text[:40]} = …` under the `do` of a callable; for a constant write a `function`"
+            reader.report("TB2005", f"{found(first)} cannot begin a line here", first, label, candidates=MODULE_WORDS)
+            return None
+        if (statement and not near(word, DECLARATION_WORDS)) or (first.kind == "word" and following.kind in ("(", ".")):
             label = "statements stand under the `do` of a callable"
             reader.report("TB2005", f"`{word}` cannot begin a line here", first, label, candidates=MODULE_WORDS)
             return None
@@ -210,6 +229,10 @@ class ModuleReader(TestReader):
     def _type(self, line: Line, reader: LineReader) -> None:
         name = self.declared_name(reader)
         doc = self.doc(line)
+        if (reader.token.kind == "=" or reader.is_word("is")) and reader.peek().kind == "end" and self._has_block(line):
+            sign = reader.advance()
+            label = f"remove `{sign.text}`: the fields stand on the lines below"
+            reader.report("TB2007", f"`{sign.text}` stands before fields", sign, label, fix="")
         if reader.token.kind == "=" or reader.is_word("is"):
             if not reader.accept_word("is"):
                 reader.report("TB2008", "`=` is the spelling of another language", reader.token, "write `is`", fix="is")
@@ -227,6 +250,10 @@ class ModuleReader(TestReader):
             if field is not None:
                 fields.append(field)
         self.declare(tree.RecordDecl(line.span, name, fields, doc))
+
+    def _has_block(self, line: Line) -> bool:
+        following = self.peek()
+        return following is not None and following.level > line.level
 
     def _field(self, line: Line) -> FieldDecl | None:
         """`kind as Text named "type"`."""
@@ -331,3 +358,9 @@ class ModuleReader(TestReader):
         self.check_named(reader)
         reader.end_of_line()
         return tree.VariantDecl(line.span, name, fields, self.doc(line))
+
+
+def _is_foreign_header(line: Line) -> bool:
+    """Whether a line is another language's as a whole, with brackets or `:`: so is its block then."""
+    kinds = [token.kind for token in line.tokens]
+    return line.tokens[0].text == "class" or kinds[-2] == ":" or "(" in kinds or "{" in kinds

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from . import tree
 from .cursor import Stop, found, name_of
 from .diagnostics import Problems
-from .hints import FOREIGN_STATEMENTS, Foreign, near
+from .hints import FOREIGN_FUNCTIONS, FOREIGN_STATEMENTS, Foreign, near
 from .layout import Line
 from .parse_effects import EffectReader
 from .parse_types import LineReader
@@ -69,6 +69,8 @@ class StatementReader(EffectReader):
                 return None
         if first.kind in ("word", "hidden", "capital") and following.kind in _ASSIGNMENTS:
             return self._assignment(line, reader)
+        if first.kind in ("word", "hidden") and following.kind == ":" and reader.peek(2).kind in ("word", "capital"):
+            return self._annotated(line, reader)
         hint = FOREIGN_STATEMENTS.get(word) if first.kind == "word" else None
         if hint is not None:
             return self._foreign(line, reader, hint)
@@ -82,7 +84,14 @@ class StatementReader(EffectReader):
         if first.text == "do" and reader.token.kind != "end":
             hint = FOREIGN_STATEMENTS["while"]
         title = f"`{first.text}` is the spelling of another language"
-        reader.report("TB2008", title, first, hint.label, fix=hint.meant if hint.exact else None)
+        label = hint.label
+        if hint.meant == "show" and reader.token.kind == "(" and len(reader.tokens) == 5:  # one value in brackets
+            value = reader.peek()
+            if value.kind == "text" and len(value.text) <= 40:
+                label = f"write `show {value.text}`"
+            elif value.kind == "word":
+                label = f'write `show "{{{value.text[:40]}}}"`'
+        reader.report("TB2008", title, first, label, fix=hint.meant if hint.exact else None)
         if hint.meant is None:
             self.skip_block(line)
             return None
@@ -121,6 +130,20 @@ class StatementReader(EffectReader):
         self.names.add(first.text)
         return tree.Let(span, name_of(first), None, value, mutable=True)
 
+    def _annotated(self, line: Line, reader: LineReader) -> Statement:
+        """`x: int = 3`."""
+        first = reader.advance()
+        label = f"write `let {first.text[:40]} as {reader.meant(reader.at + 1)} = …`"
+        reader.report("TB2008", "a line does not begin with a name", first, label)
+        reader.advance()
+        declared = reader.type()
+        value: tree.RightSide = tree.Unknown(Span(reader.token.start, reader.token.end))
+        if reader.accept("="):
+            value = self.right_side(line, reader)
+        reader.skip_line()
+        self.names.add(first.text)
+        return tree.Let(line.span, name_of(first), declared, value, mutable=True)
+
     def _report_first_word(self, line: Line, reader: LineReader) -> None:
         token = reader.token
         following = reader.peek()
@@ -136,7 +159,16 @@ class StatementReader(EffectReader):
             label = f"did you mean `{nearest}`?" if nearest else "bind a value with `let`, or give it with `give`"
             if following.kind == ".":
                 label = "a value does not change; write `set x = x with (field: …)`, or bind it with `let`"
+                if reader.peek(2).kind == "word" and reader.peek(3).kind == "(":
+                    for _ in range(3):
+                        reader.advance()
+                    label = f"a value does not change; write `set {token.text[:40]} = {reader.as_function(token.start)}`"
+            elif following.kind == "(" and token.text in FOREIGN_FUNCTIONS:
+                label = FOREIGN_FUNCTIONS[token.text]
             reader.report("TB2005", f"{found(token)} cannot begin a line here", token, label)
+        elif token.kind == "-" and following.kind == "-":
+            place = Span(token.start, following.end)
+            reader.report("TB2008", "`--` is the spelling of another language", place, "a comment begins with `#`")
         else:
             reader.unknown_word(
                 STATEMENT_WORDS, "a block of statements", "" if token.kind == "word" else "a line begins with a word"
@@ -291,11 +323,14 @@ class StatementReader(EffectReader):
         reader.end_of_line()
         arms: list[tree.Arm] = []
         otherwise: Block | None = None
+        unread = False
         for arm_line in self.block_lines(line, needs="arms, deeper than it"):
             self.lose_doc(arm_line)
             reader = self.reader(arm_line)
             first = reader.token
             meant = {"case": "is", "default": "else", "_": "else"}.get(first.text)
+            # Under `match` the arms are that language's too: it was said once.
+            arm_line.bad = arm_line.bad or (meant is not None and line.tokens[0].text in FOREIGN_STATEMENTS)
             if meant is not None and first.kind in ("word", "hidden"):
                 label = FOREIGN_STATEMENTS["default" if meant == "else" else "case"].label
                 reader.report("TB2008", f"`{first.text}` is the spelling of another language", first, label)
@@ -305,6 +340,7 @@ class StatementReader(EffectReader):
                 )  # fmt: skip
                 reader.unknown_word(ARM_WORDS, "a `when`", label)
                 self.skip_block(arm_line)
+                unread = True
                 continue
             reader.advance()
             if otherwise is not None:
@@ -318,7 +354,12 @@ class StatementReader(EffectReader):
             block = self.block(arm_line)
             if pattern is not None:
                 arms.append(tree.Arm(arm_line.span, pattern, block))
+            else:
+                unread = True
         self._misplaced_else(line)
+        if unread and otherwise is None:  # which cases are covered cannot be told
+            end = self.lines[self.next - 1].span.end
+            otherwise = Block(Span(end, end), [], damaged=True)
         return tree.When(line.span, subject, arms, otherwise)
 
     def _misplaced_else(self, line: Line) -> None:
@@ -462,6 +503,7 @@ class StatementReader(EffectReader):
         try:
             if first.text != "on":
                 label = FOREIGN_STATEMENTS[first.text].label
+                following.bad = following.bad or line.tokens[0].text == "try"  # which was said to have `on failure`
                 reader.report("TB2008", f"`{first.text}` is the spelling of another language", first, label)
                 while not reader.at_end and not reader.is_word("as"):
                     reader.advance()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..limits import BRACKET_DEPTH
 from . import tree
 from .cursor import Stop, name_of
-from .hints import FOREIGN_TYPES
+from .hints import FOREIGN_BOUNDS, FOREIGN_TYPES
 from .parse_expr import ExpressionReader
 from .tree import Name, Span, Type
 from .words import CONSTRAINT_WORDS, GENERIC_WORDS, HARD_WORDS
@@ -31,9 +31,14 @@ class LineReader(ExpressionReader):
         start = self.token.start
         of = self._plain_type()
         constraints: list[tree.Constraint] = []
-        while self.token.kind == "word" and self.token.text in CONSTRAINT_WORDS:
-            constraints.append(self._constraint())
-        if self.token.kind in ("<", "[", "?"):
+        while True:
+            if self.token.kind == "word" and self.token.text in CONSTRAINT_WORDS:
+                constraints.append(self._constraint())
+            elif self.token.kind in FOREIGN_BOUNDS and self.peek().kind not in ("capital", "word"):
+                constraints.append(self._foreign_bound())
+            else:
+                break
+        if self.token.kind in ("<", "[", "?", "|"):
             self._foreign_generic(of)
         return tree.ConstrainedType(Span(start, self.last_end), of, constraints) if constraints else of
 
@@ -46,7 +51,7 @@ class LineReader(ExpressionReader):
                 if not self.is_word("of") and self.token.kind in ("<", "["):
                     self.stop(
                         "TB2008", f"`{self.token.text}` is the spelling of another language", self.token,
-                        f"write `{token.text} of …`",
+                        f"write `{self.meant(self.at - 1)}`",
                     )  # fmt: skip
                 self.expect_word("of", f"write `{token.text} of …`")
             elif self.is_word("of"):
@@ -56,7 +61,7 @@ class LineReader(ExpressionReader):
                     "TB2008",
                     f"`{self.token.text}` is the spelling of another language",
                     self.token,
-                    "write `Optional …`",
+                    f"write `{self.meant(self.at - 1)}`",
                 )
             prefixes.append((token.text, token.start))
             self._deeper()
@@ -94,23 +99,61 @@ class LineReader(ExpressionReader):
         if token.kind == "word" and not path:
             meant = FOREIGN_TYPES.get(token.text)
             if meant is not None:
+                if self.peek().kind in ("<", "[") and meant.endswith("…"):
+                    meant = self.meant(self.at)
                 self.stop("TB2008", f"`{token.text}` is the spelling of another language", token, f"write `{meant}`")
             if token.text not in HARD_WORDS:
                 label = f"write `{token.text[0].upper()}{token.text[1:40]}`"
                 self.stop("TB1010", "the name of a type begins with a capital letter", token, label)
         return self.fail("a type")
 
+    def meant(self, at: int) -> str:
+        """What a type of another language is called here: `List[int]` is `List of Int`."""
+        prefix = ""
+        while at < len(self.tokens) and len(prefix) < 40:
+            name = self.tokens[at].text
+            name = FOREIGN_TYPES.get(name, name).removesuffix("…").removesuffix("of ").rstrip()
+            if name not in GENERIC_WORDS or self.tokens[at + 1].kind not in ("<", "["):
+                return prefix + (name if name[:1].isalpha() else "…")
+            prefix += f"{name} " if name == "Optional" else f"{name} of "
+            at += 2
+            if name == "Map" and self.tokens[min(at + 1, len(self.tokens) - 1)].kind == ",":
+                at += 2  # the keys are Text
+        return prefix + "…"
+
     def _foreign_generic(self, of: Type) -> None:
         """`Text?`, `Text[]`, `Box<T>`."""
         token = self.token
         written = self.source.text[of.span.start : of.span.end][:40]
-        if token.kind == "?":
+        before = self.tokens[self.at - 1].text
+        if token.kind in ("?", "|"):
             label = f"write `Optional {written}`"
+        elif before in FOREIGN_TYPES and FOREIGN_TYPES[before].endswith("…"):
+            label = f"write `{self.meant(self.at - 1)}`"
         elif token.kind == "[":
             label = f"write `List of {written}`"
         else:
             label = "only `List`, `Map` and `Optional` take a type"
         self.stop("TB2008", f"`{token.text}` is the spelling of another language", token, label)
+
+    def _foreign_bound(self) -> tree.Constraint:
+        """`> 0` behind a type."""
+        sign = self.advance()
+        word = FOREIGN_BOUNDS[sign.kind]
+        bound = self.token.text if self.token.kind != "-" else f"-{self.peek().text}"
+        title = f"`{sign.text}` is the spelling of another language"
+        self.report("TB2008", title, sign, f"write `{word} {bound[:40]}`", fix=word)
+        return tree.Constraint(Span(sign.start, self.last_end), word, bound=self.literal("a number or date"))
+
+    def _foreign_length(self) -> None:
+        """`length >= 1`."""
+        sign = self.token
+        number = self.peek()
+        label = "write `length min 1`, `length max 40` or `length 1 to 40`"
+        if number.kind == "int" and len(number.text) <= 18 and sign.kind in FOREIGN_BOUNDS:
+            bound = int(number.text.replace("_", "")) + {">": 1, "<": -1}.get(sign.kind, 0)
+            label = f"write `length {'min' if sign.kind in ('>', '>=') else 'max'} {max(bound, 0)}`"
+        self.stop("TB2008", f"`{sign.text}` is the spelling of another language", sign, label)
 
     def _constraint(self) -> tree.Constraint:
         token = self.advance()
@@ -122,6 +165,8 @@ class LineReader(ExpressionReader):
             return tree.Constraint(Span(token.start, self.last_end), token.text, bound=bound)
         low: int | None = None
         high: int | None = None
+        if self.token.kind in FOREIGN_BOUNDS or self.token.kind in ("=", "=="):
+            self._foreign_length()
         if self.accept_word("min"):
             low = self.small_int("a whole number")
         elif self.accept_word("max"):
@@ -179,9 +224,9 @@ class LineReader(ExpressionReader):
     def as_word(self, name: Name) -> None:
         """`as` between a name and its type, or what other languages put there."""
         if self.token.kind == ":":
-            self.report(
-                "TB2008", "`:` is the spelling of another language", self.token, f"write `{name.text[:40]} as Type`"
-            )
+            kind = self.meant(self.at + 1)
+            label = f"write `{name.text[:40]} as {'Type' if kind == '…' else kind[:40]}`"
+            self.report("TB2008", "`:` is the spelling of another language", self.token, label)
             self.advance()
             return
         self.expect_word("as", f"write `{name.text[:40]} as Type`")

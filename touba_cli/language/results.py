@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import tree
 from .diagnostics import Related
-from .flow import open_path
+from .flow import damaged, open_path
 from .forms import BOTTOM, UNKNOWN, common, mentions, show
 from .mentions import mentioned
 from .scope import Typed
@@ -54,7 +54,7 @@ class DeclaredResult:
         body = self.node.body
         if goes_on and self.signature.base == "Nothing":
             lines.emit(tree.Span(body.span.end, body.span.end), "give", ["nothing"])
-        elif goes_on:
+        elif goes_on and not isinstance(self.node.gives, tree.UnknownType):
             name = self.node.name
             report_open_path(lines, body, name.span, f"`{name.text}` gives `{show(self.signature.base)}`")
 
@@ -132,6 +132,8 @@ class InferredResult:
 
 def report_open_path(lines: Lines, block: tree.Block, place: tree.Span, what: str) -> None:
     """Report a path on which nothing is given although something has to be."""
+    if damaged(block):
+        return
     span, why = open_path(block)
     lines.body.report(
         "TB6001", f"{what}, but not on every path", place, "end every path with `give`, `stop` or `fail`",

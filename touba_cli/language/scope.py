@@ -152,8 +152,10 @@ class Scopes:
         help_text = None
         if nearest is None and name in built_ins:
             label = f"a function is called with brackets: `{name}(…)`"
-        elif nearest is None and 0 < len(visible) <= 8:
-            help_text = "known here: " + ", ".join(f"`{each}`" for each in visible)
+        elif nearest is None:
+            label = "declare it with `let` before this line, or take it as an input"
+            if 0 < len(visible) <= 8:
+                help_text = "known here: " + ", ".join(f"`{each}`" for each in visible)
         self.problems.add(
             "TB3001", f"no value `{name}` is known here", self.source, span, label, help=help_text,
             candidates=(nearest,) if nearest else tuple(visible[:LISTED]),

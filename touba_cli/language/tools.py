@@ -74,7 +74,7 @@ class Tools:
                 nearest = unit.problems.near(grant.text, GRANTS)
                 unit.problems.add(
                     "TB5003", f"there is no grant `{grant.text}`", unit.source, grant.span,
-                    f"did you mean `{nearest}`?" if nearest else "",
+                    f"did you mean `{nearest}`?" if nearest else "write a grant that exists",
                     help=None if nearest else "the grants are " + ", ".join(f"`{each}`" for each in GRANTS),
                     candidates=(nearest,) if nearest else GRANTS,
                 )  # fmt: skip
@@ -187,5 +187,7 @@ def _timeout(declared: Declared, node: tree.Literal) -> int:
     except OutOfRange:
         milliseconds = limit.highest + 1
     if not limit.lowest <= milliseconds <= limit.highest:
-        unit.problems.add("TB4010", "a time-out is longer than nothing and at most 24 hours", unit.source, node.span)
+        unit.problems.add("TB4010", "a time-out is longer than nothing and at most 24 hours", unit.source, node.span,
+            "write one between them",
+        )  # fmt: skip
     return milliseconds

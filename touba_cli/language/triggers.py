@@ -108,7 +108,7 @@ class Triggers:
                 nearest = unit.problems.near(name, list(by_name))
                 unit.problems.add(
                     "TB4003", f"`{signature.name}` takes no `{name}`", unit.source, line.name.span,
-                    f"did you mean `{nearest}`?" if nearest else "",
+                    f"did you mean `{nearest}`?" if nearest else "write one that it has",
                     related=signature.related(unit), candidates=(nearest,) if nearest else tuple(by_name),
                 )  # fmt: skip
             elif line.value is not None:

@@ -105,6 +105,12 @@ class Types:
         self._left_out += fields
         return self._left_out <= LEFT_OUT_FIELDS
 
+    def unfolded(self, form: TypeForm) -> TypeForm:
+        """The form behind a name that is another name for it, with its constraints."""
+        while isinstance(form, str) and form in self._aliases:
+            form = self._aliases[form][0]
+        return form
+
     def constrained(self, form: TypeForm) -> bool:
         """Whether values of the type have constraints to check, other than those inside records and choices."""
         while True:

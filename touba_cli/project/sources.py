@@ -28,7 +28,11 @@ class ProjectSources:
 
     def find(self, module: str) -> list[str]:
         """The existing files that a module name can mean: ``a.b`` → ``a/b.tb``, ``src/a/b.tb``."""
-        return [path for path in self.places(module) if os.path.isfile(os.path.join(self._root, path))]
+        return [path for path in self.places(module) if self.is_there(path)]
+
+    def is_there(self, path: str) -> bool:
+        """Whether a path from the root is a file."""
+        return os.path.isfile(os.path.join(self._root, path))
 
     def places(self, module: str) -> list[str]:
         """The paths at which a module is looked for: ``a.b`` → ``a/b.tb``, ``src/a/b.tb``."""

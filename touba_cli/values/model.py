@@ -253,7 +253,7 @@ def make_record(meter: Meter, type_: str, fields: dict[str, Value]) -> RecordVal
 
 
 def make_changed(meter: Meter, record: RecordValue, changes: dict[str, Value]) -> RecordValue:
-    """A record like another, with some fields changed. Charges 1 for every field of the record, because it is copied."""
+    """A record like another, with some fields changed. It is a copy, so it charges 1 for every field of the record."""
     before = record.fields
     meter.charge(len(before))
     size = record.size

@@ -305,5 +305,9 @@ class Batch:
             self._answer_silently(entry)
 
     def _answer_silently(self, entry: _Entry) -> None:
-        if entry.result is None and not entry.pending:
+        if entry.result is not None or entry.pending:
+            return
+        if entry.outcome is not None and not self._settings.after_tool:
+            entry.put(entry.outcome)
+        else:
             entry.answer(entry.denial or CANCELLED)

@@ -97,6 +97,8 @@ class AgentStream:
     """
 
     def __init__(self, settings: Settings, session: Session, input: Sequence[Message], *, streaming: bool = True):
+        if not isinstance(session, Session):
+            raise TypeError(f"an agent is run with a session first, not with {type(session).__name__}")
         self._settings = settings
         self._session = session
         self._input = input
@@ -106,6 +108,7 @@ class AgentStream:
         self._steps: Generator[Any, Any, None] | None = None
         self._context: contextvars.Context | None = None
         self._metadata: RunMetadata | None = None
+        self._last_event: Event | None = None
         self._time = datetime.datetime.min.replace(tzinfo=datetime.UTC)
         self._model_stream: ModelStream | None = None
         self._jobs: dict[int, execution.Job] = {}
@@ -153,7 +156,11 @@ class AgentStream:
             return
         self._quiet = self._interrupted = True
         self._begin_settling()
-        await self._step_in(self._advance(Interrupted(None)))
+        try:
+            await self._step_in(self._advance(Interrupted(None)))
+        except Exception as error:
+            # The consumer left on `run_failed`, before the iteration could raise; leaving the block does.
+            self._loop.unreported = error
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -162,6 +169,8 @@ class AgentStream:
         if group is None:
             return
         if kind is GeneratorExit:  # the event loop is gone, so there is nothing left to wait with
+            if self._steps is not None:
+                self._steps.close()
             for job in self._jobs.values():
                 job.stop()
             return
@@ -172,7 +181,7 @@ class AgentStream:
         self._report(error)
 
     def _report(self, error: BaseException | None) -> None:
-        """Let out what an observer raised after the consumer had left; a note, where something else is on its way."""
+        """Let out what was raised after the consumer had left; a note, where something else is on its way."""
         unreported = self._loop.unreported if self._loop is not None else None
         if unreported is not None:
             if error is None:
@@ -199,6 +208,8 @@ class AgentStream:
         return await self._step_in(self._advance(None))
 
     def _begin(self) -> None:
+        self._thread = threading.get_ident()
+        self._door = execution.loop_door()
         self._session._claim()
         parent = RUN.get()
         self._metadata = RunMetadata(
@@ -206,8 +217,6 @@ class AgentStream:
         )
         self._context = contextvars.copy_context()
         self._context.run(RUN.set, self._metadata)
-        self._thread = threading.get_ident()
-        self._door = execution.loop_door()
         self._loop = Loop(self._settings, self._session, self._metadata, self._input, streaming=self._streaming)
         self._steps = self._loop.steps()
 
@@ -247,10 +256,14 @@ class AgentStream:
                 if type(answer) is Event:
                     # Whoever was cancelled gets no more events, unless the run was complete all the same.
                     if not self._quiet and (not self._interrupted or isinstance(answer.payload, RunCompleted)):
+                        self._last_event = None
                         return answer
                     answer = None
         except StopIteration:
             self._over = True
+            event, self._last_event = self._last_event, None
+            if not self._quiet and event is not None and isinstance(event.payload, RunCompleted):
+                return event  # an observer was interrupted while it was told this
             return None
         except Interrupted as interrupted:
             self._over = True
@@ -287,6 +300,7 @@ class AgentStream:
         metadata = self._metadata or RunMetadata("")
         self._time = max(self._time, datetime.datetime.now(datetime.UTC))
         event = Event(metadata.run_id, metadata.parent_run_id, metadata.agent, self._time, step.payload)
+        self._last_event = event
         failure: Exception | None = None
         for observer in self._settings.on_event:
             try:
@@ -336,7 +350,10 @@ class AgentStream:
             await stream.__aexit__(None, None, None)
 
     async def _checkpoint(self, step: Checkpoint) -> None:
-        await anyio.lowlevel.checkpoint()
+        if step.yields:
+            await anyio.lowlevel.checkpoint()
+        else:
+            await anyio.lowlevel.checkpoint_if_cancelled()
 
     async def _start_tool(self, step: StartTool) -> None:
         if self._group is None or self._metadata is None:

@@ -94,7 +94,7 @@ class Loop:
     Attributes:
         turn: the turn that is going on, from 1; 0 before the first.
         result: what the run came to, once it has ended.
-        unreported: what an observer raised after the consumer of a stream had left.
+        unreported: what was raised after the consumer of a stream had left.
     """
 
     def __init__(
@@ -158,6 +158,8 @@ class Loop:
                 else:
                     self._end(None)
                     yield from self._tell(RunCancelled(self._turns, self._usage))
+            elif interrupted.is_cancellation and self.result.stop is not None:
+                return  # the run had ended; only its last event was being told
             raise
 
     def _run(self) -> Steps[None]:
@@ -465,7 +467,7 @@ class Loop:
         """Why the run stops after this turn; None for another turn. ``natural``: why it would stop of itself."""
         if natural is not None and not self._session.has_queued:
             return natural
-        yield Checkpoint()
+        yield Checkpoint(yields=False)
         settings = self._settings
         if settings.max_turns is not None and self.turn >= settings.max_turns:
             return StopReason.MAX_TURNS

@@ -87,7 +87,9 @@ class CloseStream:
 
 @dataclass(slots=True)
 class Checkpoint:
-    """Let others run, and notice a cancellation. Answer: nothing."""
+    """Notice a cancellation and, where it ``yields``, let other tasks run. Answer: nothing."""
+
+    yields: bool = True
 
 
 @dataclass(slots=True)

@@ -227,9 +227,8 @@ def undecodable_arguments(call: ToolCall | ToolCallPart) -> str | None:
 def decodable(call: ToolCallPart) -> ToolCallPart:
     """The call itself, or one whose arguments are an object that holds the beginning of what cannot be decoded."""
     try:
-        exact_arguments = call.arguments
+        _ = call.arguments
     except InvalidMessageError:
         kept = call.args.encode("utf-8", "replace")[:_KEPT].decode("utf-8", "ignore")
         return ToolCallPart(call.id, call.name, exact.dump({UNDECODABLE_ARGUMENTS: kept}))
-    del exact_arguments
     return call

@@ -57,6 +57,7 @@ def build(
     version: str,
     environ: Mapping[str, str],
     result_out: str | None = None,
+    cache: str | None = None,
 ) -> Invocation:
     """Turn checked options into an invocation.
 
@@ -67,6 +68,7 @@ def build(
         version: the version of the SDK, for the handshake.
         environ: the environment of the application.
         result_out: a file that does not exist, for a result document that is too large for the pipe.
+        cache: the folder of the compile cache.
 
     Raises:
         UsageError: `RequestTooLarge`.
@@ -84,6 +86,8 @@ def build(
             argv.append(row.flag if value else "--no-" + row.flag[2:])
         else:
             argv.append(f"{row.flag}={value}")
+    if cache is not None:
+        argv.append(f"--cache-folder={cache}")
     if result_out is not None:
         argv.append(f"--result-out={result_out}")
     if runtime.python is not None and command == "run":

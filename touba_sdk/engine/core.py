@@ -96,8 +96,15 @@ class Core:
             bytecode_folder=lambda start, own: bytecode_folder(start, lambda: cache_folder(world), own_python=own),
         )
         result_out = _new_path() if command == "run" else None
+        uses_cache = command == "run" and "source" in options and options.get("cache", True)
         invocation = build(
-            command, options, runtime=runtime, version=__version__, environ=world.environ, result_out=result_out
+            command,
+            options,
+            runtime=runtime,
+            version=__version__,
+            environ=world.environ,
+            result_out=result_out,
+            cache=os.path.join(cache_folder(world), "programs") if uses_cache else None,
         )
         return Job(invocation, options.get("cancel"), options.get("result_type"), result_out)
 

@@ -217,6 +217,7 @@ class ProgramOptions(TypedDict, total=False):
         entry_ref: the strategy, skill or function to run; may be left out where there is one strategy, or one callable
             of all.
         inputs: the entry's inputs by name.
+        cache: keep what is compiled from `source`, and use it again; default: True.
         strict_inputs: take Optional inputs in their tagged form only.
     """
 
@@ -224,6 +225,7 @@ class ProgramOptions(TypedDict, total=False):
     air_json: Annotated[str | Mapping[str, Any], PlainValidator(_air_json)]
     entry_ref: Annotated[str, PlainValidator(_ref)]
     inputs: Annotated[Mapping[str, Any], PlainValidator(_inputs)]
+    cache: Annotated[bool, PlainValidator(_switch)]
     strict_inputs: Annotated[bool, PlainValidator(_switch)]
 
 
