@@ -152,8 +152,9 @@ def command(*words: str) -> list[str]:
 
 
 def environment(more: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The environment of the tests without what an outer run might have left in it."""
-    return {**{name: value for name, value in os.environ.items() if not name.startswith("TOUBA_")}, **(more or {})}
+    """The environment of the tests without what an outer run might have left in it; the cache is the session's own."""
+    kept = {name: text for name, text in os.environ.items() if name == "TOUBA_CACHE_DIR" or name[:6] != "TOUBA_"}
+    return {**kept, **(more or {})}
 
 
 class Ended:

@@ -108,6 +108,19 @@ def test_a_plain_run_of_compiled_air(project: Path) -> None:
     compare("run", found)
 
 
+def test_a_run_from_source_that_is_in_the_cache(project: Path, tmp_path: Path) -> None:
+    text = json.loads(request("Run"))
+    text["options"]["source"] = "start.tb"
+    del text["options"]["air"]
+    start = str(ROOT / "touba_cli" / "__start__.py")
+    words = [start, "run", "--json", "--request=-", f"--cache-folder={tmp_path / 'cache'}"]
+    flags = ["-I", "-S", "-X", "utf8"]
+    loaded([*flags, "--", *words], project, json.dumps(text))
+    found = loaded([*flags, "--", *words], project, json.dumps(text))
+    assert not BANNED & found
+    compare("run_source", found)
+
+
 def test_a_run_that_calls_a_tool(project: Path) -> None:
     found = run_modules(project, request("Ask", manifest="manifest.json"))
     assert not BANNED & found

@@ -6,7 +6,7 @@ import functools
 import json
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import date, timedelta
 from decimal import Decimal
 from typing import Annotated, Any, Literal, TypedDict
 
@@ -403,7 +403,7 @@ def test_outside_of_a_run_there_is_a_context_that_does_nothing() -> None:
         ({"a": None}, '{"a":null}'),
         (Line("tea", Decimal("1.50")), '{"name":"tea","amount":"1.50"}'),
         (Node(inside=[]), '{"inside":[]}'),
-        (timedelta(minutes=1), '"PT60S"'),
+        (date(2026, 7, 1), '"2026-07-01"'),
         (float("nan"), '"NaN"'),
     ],
 )

@@ -20,10 +20,10 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 CASES = sorted(HERE.rglob("*.case"))
 SECTIONS = {
-    "inputs", "options", "tools", "expect check", "expect result", "expect outcome", "expect error", "expect messages",
-    "expect trace",
+    "inputs", "options", "tools", "expect check", "expect requires", "expect result", "expect outcome", "expect error",
+    "expect messages", "expect trace",
 }  # fmt: skip
-RUNS = SECTIONS - {"expect check"}
+RUNS = SECTIONS - {"expect check", "expect requires"}
 
 
 class Case:
@@ -84,6 +84,7 @@ def test_case(path: Path, tmp_path: Path) -> None:
         air = compile_program(ProjectSources(str(tmp_path)), case.entry).air
         assert air is not None
         assert read_program(write_program(air)).digest == air["digest"]
+        assert air["requires"] == case.sections.get("expect requires", " ".join(air["requires"])).split()
     if case.runs:
         check_run(case, tmp_path)
 

@@ -14,7 +14,7 @@ from touba_cli.codec import decode
 from touba_cli.errors import ToubaFailure
 from touba_cli.language.compiler import compile_program
 from touba_cli.project.sources import ProjectSources
-from touba_cli.runtime.admission import choose_entry, decode_inputs
+from touba_cli.runtime.admission import check_features, choose_entry, decode_inputs
 from touba_cli.runtime.execution import GeneratedCode
 from touba_cli.runtime.interpreter import allow_recursion
 from touba_cli.runtime.machine import Machine, RunLimits, Settled
@@ -32,6 +32,7 @@ def story(program: Program, case: Case, engine: str, slice_steps: int) -> Any:
     limits = {name: value for name, value in options.get("run_limits", {}).items() if name != "deadline_ms"}
     table = TypeTable(program.types)
     try:
+        check_features(program)
         entry = choose_entry(program, options.get("entry_ref"))
         inputs = options.get("inputs") or decode(case.sections.get("inputs", "{}").encode())
         meter = Meter(2**62, limits.get("max_value_bytes", 2**25))

@@ -9,8 +9,9 @@ from typing import Any
 import platformdirs
 import pytest
 
-from touba_sdk import ToubaEngine, UsageError
+from touba_sdk import ToubaEngine
 from touba_sdk.engine.core import Core
+from touba_sdk.errors import UsageError
 
 SOURCE = "module app\n\nfunction Run\n    gives Int\n    do\n        give 7\n"
 

@@ -90,6 +90,7 @@ def test_the_request_is_one_line_and_the_life_line_stays_open(driver: Driver, fa
     assert request["options"]["run_id"] == "run.1"
     assert record["argv"][:4] == ["run", "--attached", "--json", "--request=-"]
     kept = record["argv"].pop()
+    assert record["argv"].pop().startswith("--cache-folder=/")
     assert re.fullmatch(r"--result-out=/.*/touba-result-[0-9a-f]{32}\.json", kept)
     assert set(record["argv"][4:]) == {
         f"--project-root={runtime.project}",

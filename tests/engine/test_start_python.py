@@ -143,6 +143,7 @@ def run(
         options: options of the engine.
     """
     kept = {name: text for name, text in os.environ.items() if not name.startswith(("TOUBA_", "PYTHON"))}
+    kept["XDG_CACHE_HOME"] = str(project.parent / "cache")
     if path is not None:
         kept["PYTHONPATH"] = os.pathsep.join(map(str, path))
         if not (project / "touba_sdk").exists():
@@ -180,7 +181,7 @@ def test_an_editable_installation(installed: Installed, project: Path) -> None:
 
 
 def test_the_command_of_a_wheel(wheel: Path, project: Path) -> None:
-    words = [str(wheel.parent / "touba"), "run", "app.tb", "--manifest=manifest.json"]
+    words = [str(wheel.parent / "touba"), "run", "app.tb", "--manifest=manifest.json", "--no-cache"]
     done = subprocess.run(words, cwd=project, capture_output=True, text=True, timeout=60, check=True)
     found = json.loads(done.stdout)
     assert found["runtime"][1] == words[0]
@@ -352,7 +353,7 @@ def test_a_read_only_installation_compiles_into_the_users_cache(
     place = installed.unpacked(tmp_path / "packages", compiled="touba_sdk")
     lock(place)
     cache = tmp_path / "cache"
-    env = {"TOUBA_CACHE_DIR": str(cache / "touba")} if named else {"XDG_CACHE_HOME": str(cache)}
+    env = {"TOUBA_CACHE_DIR": str(cache / "touba")} if named else {}
     command = [*bound_by_permissions, BASE, "-S", "-c"]
     found = run(command, project, path=[place, libraries()], env=env)
     prefix = f"pycache_prefix={cache}/touba/bytecode"
@@ -369,10 +370,9 @@ def test_a_read_only_installation_that_is_compiled_needs_no_cache(
 ) -> None:
     place = installed.unpacked(tmp_path / "packages")
     lock(place)
-    env = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
-    found = run([*bound_by_permissions, BASE, "-S", "-c"], project, path=[place, libraries()], env=env)
+    found = run([*bound_by_permissions, BASE, "-S", "-c"], project, path=[place, libraries()])
     assert found["runtime"][: len(FLAGS) + 2] == [BASE, *FLAGS, start_of(place)]
-    assert not (tmp_path / "cache" / "touba").exists()
+    assert compiled(tmp_path / "cache") == {}
 
 
 def test_without_a_place_for_compiled_modules_it_runs_all_the_same(

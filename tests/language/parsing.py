@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 from touba_cli.language import tree
@@ -82,9 +81,9 @@ def shape(node: Any) -> str:
         return "(" + " ".join([shape(node.first), *(f"{sign} {shape(each)}" for sign, _, each in node.rest)]) + ")"
     if isinstance(node, tree.Node):
         parts = [
-            shape(getattr(node, each.name))
-            for each in dataclasses.fields(node)
-            if each.name != "span" and not each.name.endswith("_span")
+            shape(getattr(node, each))
+            for each in node.__dataclass_fields__
+            if each != "span" and not each.endswith("_span")
         ]
         return "(" + " ".join([type(node).__name__, *(part for part in parts if part)]) + ")"
     if isinstance(node, list | tuple):
@@ -100,7 +99,7 @@ def nodes(root: Any) -> list[tree.Node]:
         item = waiting.pop()
         if isinstance(item, tree.Node):
             found.append(item)
-            waiting.extend(getattr(item, each.name) for each in dataclasses.fields(item))
+            waiting.extend(getattr(item, each) for each in item.__dataclass_fields__)
         elif isinstance(item, list | tuple):
             waiting.extend(item)
     return found

@@ -192,7 +192,7 @@ WRONG_STATEMENTS = [
     ('let x = f"{a}"', "TB2008 5:17", "without `f`"),
     ("let x = null", "TB2008 5:17", "`none`"),
     ("let x = None", "TB2008 5:17", "`none`"),
-    ("let x: Int = 3", "TB2008 5:14", "`x as Type`"),
+    ("let x: Int = 3", "TB2008 5:14", "`x as Int`"),
     ("let x = lambda y: y", "TB2008 5:17", "without a name"),
     ("let x = new Foo(1)", "TB2008 5:17", "by its name"),
     ("let x = Foo(a = 1)", "TB2008 5:23", "named with `:`"),
@@ -236,7 +236,7 @@ WRONG_STATEMENTS = [
     ("let x = a is not present", "TB2011 5:19", "`is absent`"),
     ("let x = a is not not b", "TB2011 5:26", "brackets"),
     ("let x = +1", "TB2011 5:17", "remove it"),
-    ("let x = b.upper()", "TB2011 5:19", "`upper(…)` around the value"),
+    ("let x = b.upper()", "TB2011 5:19", "write `upper(b)`"),
     ("let x = (a)(1)", "TB2011 5:20", "remove the brackets"),
     ("let x = (a, b)", "TB2011 5:19", "`[a, b]`"),
     ("let x = ()", "TB2011 5:18", "put a value inside"),
@@ -309,14 +309,12 @@ WRONG_STATEMENTS = [
 @pytest.mark.parametrize(("text", "expected", "label"), WRONG_STATEMENTS, ids=[row[0][:30] for row in WRONG_STATEMENTS])
 def test_one_mistake_in_a_statement_is_one_problem(text: str, expected: str, label: str) -> None:
     found = Parsed(body(text))
-    # `try` and `except` are two foreign lines
-    wanted = [expected, "TB2008 7:9"] if text.startswith("try") else [expected]
-    assert found.problems == wanted
+    assert found.problems == [expected]
     assert label in found.diagnostics[0].label
     # what comes after the mistake is still read
     after = Parsed(body(text) + "\ntype After is Int min\n")
     assert after.problems[-1].startswith("TB2006 ")
-    assert len(after.problems) == len(wanted) + 1
+    assert len(after.problems) == 2
 
 
 #: declarations (their first line is 2) → the one problem, and a part of its label
@@ -335,13 +333,13 @@ WRONG_DECLARATIONS = [
     ("type X as Int", "TB2006 2:8", "`type X is …`"),
     ("type X:\n    a as Int", "TB2008 2:7", "without `:`"),
     ("type X", "TB2003 2:1", "indent"),
-    ("type X\n    a: Int", "TB2008 3:6", "`a as Type`"),
+    ("type X\n    a: Int", "TB2008 3:6", "`a as Int`"),
     ("type X\n    a Int", "TB2006 3:7", "`a as Type`"),
     ("type X\n    a as Int = 3", "TB2006 3:14", "`Optional`"),
     ("type X\n    a as Int, b as Int", "TB2007 3:13", "new line"),
     ("type X\n    a as string", "TB2008 3:10", "`Text`"),
     ("type X\n    a as invoice", "TB1010 3:10", "`Invoice`"),
-    ("type X\n    a as List[Int]", "TB2008 3:14", "`List of …`"),
+    ("type X\n    a as List[Int]", "TB2008 3:14", "`List of Int`"),
     ("type X\n    a as Text?", "TB2008 3:14", "`Optional Text`"),
     ("type X\n    a as Text[]", "TB2008 3:14", "`List of Text`"),
     ("type X\n    a as Optional of Text", "TB2006 3:19", "remove it"),
@@ -372,7 +370,7 @@ WRONG_DECLARATIONS = [
     ("function F\n    gives Int\n    gives Int\n    do\n        give 1", "TB2010 4:5", "remove"),
     ("function F\n    do\n        give 1\n    takes a as Int", "TB2010 5:5", "before `do`"),
     ("function F\n    do\n        give 1\n    do\n        give 2", "TB2010 5:5", "first one"),
-    ("function F\n    takes a: Int\n    do\n        give a", "TB2008 3:12", "`a as Type`"),
+    ("function F\n    takes a: Int\n    do\n        give a", "TB2008 3:12", "`a as Int`"),
     ("function F\n    takes a as Int = 3\n    do\n        give a", "TB2006 3:20", "Optional"),
     ("function F\n    takes in as Int\n    do\n        give 1", "TB1010 3:11", "another name"),
     ("function F\n    taks a as Int\n    do\n        give 1", "TB2005 3:5", "`takes`"),

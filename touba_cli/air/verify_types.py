@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from ..limits import ALL_PATTERN_STATES, TYPE_MEMBERS, VALUE_DEPTH
-from ..values.formats import FORMATS
-from ..values.patterns import PatternInvalid, check_pattern
 from .literals import literal_type
 from .places import (
     DIGITS,
@@ -199,6 +197,10 @@ class Types:
             raise fault(place, "this is not a constraint")
 
     def _check_text_rule(self, word: str, text: str, place: Place) -> None:
+        # Most programs have neither.
+        from ..values.formats import FORMATS
+        from ..values.patterns import PatternInvalid, check_pattern
+
         if word == "format":
             if text not in FORMATS:
                 raise fault(place, unknown("format", text, FORMATS))

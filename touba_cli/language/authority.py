@@ -10,6 +10,7 @@ from . import tree
 from .diagnostics import Fix, Problems, Related
 from .names import Declared, Program, Unit, a
 from .source import Source
+from .words import REFERENCE_WORDS
 
 #: what calls anything
 CALLER_KINDS: tuple[str, ...] = ("strategy", "skill", "agent")
@@ -66,7 +67,7 @@ class Authority:
             self._doubtful.add(declared.ref)  # it could not be read
         seen: dict[str, tree.Reference] = {}
         for reference in node.callers:
-            target = self.resolve(declared.unit, reference)
+            target = self.resolve(declared.unit, reference, CALLER_KINDS)
             if target is None:
                 self._doubtful.add(declared.ref)
             elif target.kind not in CALLER_KINDS:
@@ -107,14 +108,19 @@ class Authority:
         )  # fmt: skip
         return True
 
-    def resolve(self, unit: Unit, reference: tree.Reference) -> Declared | None:
-        """What a reference names; None where there is no such thing, or one of another kind, which is reported."""
+    def resolve(
+        self, unit: Unit, reference: tree.Reference, kinds: tuple[str, ...] = REFERENCE_WORDS
+    ) -> Declared | None:
+        """What a reference names; None where there is no such thing, or one of another kind, which is reported.
+
+        ``kinds`` are those that may stand in this place: only they are proposed.
+        """
         kind = reference.kind.text
         found = unit.find(reference.target.path, reference.target.name, kind)
         if found is None or found.kind == kind:
             return found
         shown = "type" if found.is_type else found.kind
-        fits = found.kind in ("tool", "function", "skill", "strategy", "agent")
+        fits = found.kind in kinds
         self._problems.add(
             "TB3007", f"`{found.name}` is {a(shown)}, not {a(kind)}", unit.source,
             reference.kind.span if fits else reference.target.span,

@@ -126,7 +126,8 @@ class Body:
         how = fit(typed.form, wanted)
         if how == SAME:
             if mentions(typed.form, BOTTOM) and not mentions(wanted, UNKNOWN):
-                self.report("TB4005", f"the type of this {_empty(typed.form)} cannot be told", node.span, "write it where its type is known")
+                title = f"the type of this {_empty(typed.form)} cannot be told"
+                self.report("TB4005", title, node.span, "write it where its type is known")
             return typed.code
         if how == WIDEN:
             return as_decimal(typed.code)

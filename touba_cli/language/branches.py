@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from . import tree
@@ -13,6 +12,7 @@ from .forms import SAME, UNKNOWN, WIDEN, fit, inner, is_optional, show
 from .literals import OutOfRange, as_decimal
 from .names import LISTED, listed
 from .operators import check_code_literals
+from .records import dataclass, field
 from .scope import Facts, Path
 
 if TYPE_CHECKING:
@@ -150,7 +150,8 @@ class _When:
             return None
         how = fit(form, self.form)
         if how not in (SAME, WIDEN):
-            self.body.report("TB4001", f"`{show(self.form)}` is expected here, not `{show(form)}`", node.span, "write a literal of its type")
+            title = f"`{show(self.form)}` is expected here, not `{show(form)}`"
+            self.body.report("TB4001", title, node.span, "write a literal of its type")
             return None
         if how == WIDEN:
             code = as_decimal(code)

@@ -7,7 +7,6 @@ expressions below it check every body and make its code, and this module puts th
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from .. import __version__
@@ -22,6 +21,7 @@ from .code import Code
 from .diagnostics import Diagnostic, Problems
 from .names import Declared, Program, Unit, load_program, report_unused_imports
 from .owner import Owner
+from .records import dataclass
 from .results import DeclaredResult
 from .signatures import Signature, Signatures
 from .source import Sources

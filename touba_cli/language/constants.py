@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from ..air.types import TypeForm
     from .types import Types
 
-_LITERALS = frozenset(("int", "dec", "float", "text", "date", "datetime", "duration"))
+_LITERALS: dict[str, TypeForm] = {
+    "int": "Int", "dec": "Decimal", "float": "Float", "text": "Text", "date": "Date", "datetime": "DateTime",
+    "duration": "Duration",
+}  # fmt: skip
 _NUMBERS = frozenset(("int", "dec", "float"))
 
 
@@ -26,7 +29,7 @@ def misfits(types: Types, declared: TypeForm, code: list[Any], node: tree.Expr) 
 
     Parameters:
         declared: the type of the place, with its constraints.
-        code: what the expression came to, as it fits the base of that type.
+        code: what the expression came to; where it does not fit the type at all, that was reported.
         node: the expression.
     """
     form = types.unfolded(declared)
@@ -35,7 +38,7 @@ def misfits(types: Types, declared: TypeForm, code: list[Any], node: tree.Expr) 
     if form[0] == "is":
         yield from misfits(types, form[1], code, node)
         inside = code[1] if code[0] == "some" else code
-        found = _broken(form[2], inside)
+        found = _broken(types.base(form[1]), form[2], inside)
         if found is not None:
             yield node, found
     elif form[0] == "Optional" and code[0] == "some":
@@ -48,11 +51,13 @@ def misfits(types: Types, declared: TypeForm, code: list[Any], node: tree.Expr) 
             yield from misfits(types, form[1], part, value)
 
 
-def _broken(constraints: tuple[Any, ...], code: list[Any]) -> str | None:
-    """The first of the constraints that a literal breaks, in words."""
+def _broken(base: TypeForm, constraints: tuple[Any, ...], code: list[Any]) -> str | None:
+    """The first of the constraints that a literal of the base breaks, in words."""
     if code[0] in _LITERALS:
+        if _LITERALS[code[0]] != base:
+            return None
         return make_rule(constraints)(literal(code))
-    if code[0] == "list":
+    if code[0] == "list" and not isinstance(base, str) and base[0] == "List":
         lengths = tuple(each for each in constraints if each[0] == "length")
         # Only how many elements there are is looked at.
         return make_rule(lengths)(ListValue(tuple(code[2]), 0, 0)) if lengths else None

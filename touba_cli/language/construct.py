@@ -244,7 +244,8 @@ def _unknown_input(body: Body, word: tree.Name, fields: Sequence[FieldType], nam
     names = [each.name for each in fields]
     nearest = body.problems.near(word.text, names)
     body.report(
-        "TB4003", f"`{name}` takes no `{word.text}`", word.span, f"did you mean `{nearest}`?" if nearest else "write one that it has",
+        "TB4003", f"`{name}` takes no `{word.text}`", word.span,
+        f"did you mean `{nearest}`?" if nearest else "write one that it has",
         help=None if nearest else "it takes " + (listed([f"`{each}`" for each in names]) or "nothing"),
         candidates=(nearest,) if nearest else tuple(names[:LISTED]),
     )  # fmt: skip

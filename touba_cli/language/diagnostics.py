@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .hints import near
+from .records import dataclass
 from .tree import Span
 
 if TYPE_CHECKING:

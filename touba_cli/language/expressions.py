@@ -199,16 +199,22 @@ def _logic(body: Body, node: tree.Logic, hint: TypeForm | None) -> Typed:
         return _fallback(body, node, first)
     known: Facts = frozenset()
     other: Facts | None = None
-    codes = []
+    codes: list[list[Any]] = []
+    misfit = False
     for operand in node.operands:
         with body.knowing(known):
-            typed = condition(body, operand, known=None if codes else first)
+            typed = body.settled(operand, "Bool") if codes else first
+            if not is_optional(typed.form) and typed.form not in ("Bool", UNKNOWN):
+                typed = unknown() if misfit else condition(body, operand, known=typed)
+                misfit = True  # said once; the value is no Bool, whatever the others are
+            else:
+                typed = condition(body, operand, known=typed)
         codes.append(typed.code)
         follows, against = (typed.when_true, typed.when_false) if both else (typed.when_false, typed.when_true)
         known |= follows
         other = against if other is None else other & against
     facts = (known, other or frozenset())
-    return Typed("Bool", [node.operator, *codes], *(facts if both else facts[::-1]))
+    return Typed(UNKNOWN if misfit else "Bool", [node.operator, *codes], *(facts if both else facts[::-1]))
 
 
 def _is_fallback(node: tree.Logic, first: Typed) -> bool:

@@ -7,7 +7,8 @@ means. Each row is tested.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from .records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ and reports what is missing, stands twice or goes in a circle. Later passes ask 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 
 from ..air.types import GENERIC_TYPES
 from ..limits import LIMITS
@@ -16,6 +15,7 @@ from .circles import circles
 from .diagnostics import Fix, Problems, Related
 from .lexer import read_source
 from .parse_lines import parse_module
+from .records import dataclass, field
 from .source import Source, Sources
 
 TYPE_KINDS = frozenset(("record", "alias", "choice"))
@@ -100,6 +100,8 @@ class Unit:
     prefixes: dict[str, Prefix] = field(default_factory=dict)
     #: imported names and prefixes that something uses
     used: set[str] = field(default_factory=set)
+    #: names of declarations that could not be read, which was reported: they are not unknown
+    lost: set[str] = field(default_factory=set)
     #: unknown names that were reported: each once
     unknown: set[str] = field(default_factory=set)
     _listed: dict[str, list[str]] = field(default_factory=dict)
@@ -123,7 +125,7 @@ class Unit:
         if prefix.unit is None:
             return None
         target = prefix.unit.declared.get(name.text)
-        if target is None and f"{words}.{name.text}" not in self.unknown:
+        if target is None and name.text not in prefix.unit.lost and f"{words}.{name.text}" not in self.unknown:
             self.unknown.add(f"{words}.{name.text}")
             candidates = [each.name for each in prefix.unit.declared.values() if _fits(each, wanted)]
             self.report_unknown(
@@ -135,7 +137,7 @@ class Unit:
         target = self.known(name.text)
         if target is not None:
             return target
-        if name.text not in self.imported and name.text not in self.unknown:
+        if name.text not in self.imported and name.text not in self.lost and name.text not in self.unknown:
             self.unknown.add(name.text)
             self.report_unknown(
                 "TB3001", f"no {wanted} `{name.text}` is known here", name.span, name.text, self.candidates(wanted)
@@ -289,12 +291,14 @@ class _Loader:
             return None
         if len(self.program.units) >= LIMITS["source_files"].default:
             limit = LIMITS["source_files"].default
-            self.problems.add("TB9005", f"the program has more than {limit} files", unit.source, span, "put modules together")
+            title = f"the program has more than {limit} files"
+            self.problems.add("TB9005", title, unit.source, span, "put modules together")
             return None
         try:
             found = self._read(paths[0], name)
         except OSError:
-            self.problems.add("TB3004", f"module `{name}` cannot be read: `{paths[0]}`", unit.source, span, "make the file readable")
+            title = f"module `{name}` cannot be read: `{paths[0]}`"
+            self.problems.add("TB3004", title, unit.source, span, "make the file readable")
             return None
         if found is not None and found.module.name is not None and found.module.name != name:
             self.problems.add(
@@ -341,7 +345,7 @@ class _Loader:
         found = None
         if target is not None:
             found = target.declared.get(name)
-            if found is None:
+            if found is None and name not in target.lost:
                 unit.report_unknown(
                     "TB3006", f"module `{target.name}` declares no `{name}`", word.span, name, list(target.declared)
                 )
@@ -395,6 +399,7 @@ def declare(unit: Unit) -> None:
             )  # fmt: skip
             continue
         unit.declared[name] = Declared(unit, node, kind, ref)
+    unit.lost = {name.text for name in unit.module.unread}
 
 
 def _kind(node: tree.Declaration) -> str:

@@ -334,11 +334,10 @@ def _index(body: Body, node: tree.Index, hint: TypeForm | None) -> Typed:
     applied = _apply(body, rows, [node.of, node.at], operands)
     if applied is not None:
         if is_negative(operands[1].code):
-            of = "…" if isinstance(node.of, (tree.ListLiteral, tree.Literal)) else body.written(node.of)
-            text = operands[0].form == "Text"
-            label = f"count from the end: `{of}[length({of}) - {str(operands[1].code[1])[1:][:20]}]`"
-            if not text and operands[1].code[1] == -1:
-                label = f"the last element is `last({of})`"
+            value = "…" if isinstance(node.of, (tree.ListLiteral, tree.Literal)) else body.written(node.of)
+            label = f"count from the end: `{value}[length({value}) - {str(operands[1].code[1])[1:][:20]}]`"
+            if operands[0].form != "Text" and operands[1].code[1] == -1:
+                label = f"the last element is `last({value})`"
             body.report("TB4010", "a position is 0 or more", node.at.span, label)
         return applied[0]
     of, at = operands
@@ -348,7 +347,8 @@ def _index(body: Body, node: tree.Index, hint: TypeForm | None) -> Typed:
         body.unopened(at.form, node.at)
     elif of.form == "Text" or not isinstance(of.form, str):
         wanted = "Text" if not isinstance(of.form, str) and of.form[0] == "Map" else "Int"
-        body.report("TB4001", f"`{wanted}` is expected here, not `{show(at.form)}`", node.at.span, "a key is a Text" if wanted == "Text" else "a position is an Int")
+        label = "a key is a Text" if wanted == "Text" else "a position is an Int"
+        body.report("TB4001", f"`{wanted}` is expected here, not `{show(at.form)}`", node.at.span, label)
     else:
         body.report(
             "TB4002", f"`{show(of.form)}` has no positions", node.of.span, "only List, Map and Text are read with `[…]`"
@@ -419,7 +419,7 @@ def _arguments(body: Body, node: tree.BuiltIn, rows: Rows, hint: TypeForm | None
 
 def _report_unknown(body: Body, node: tree.BuiltIn) -> None:
     name = node.name.text
-    if name in body.unit.imported:
+    if name in body.unit.lost:
         return  # its declaration could not be read
     functions = body.unit.candidates("function")
     nearest = body.problems.near(name, (*BUILT_INS, *functions))
@@ -449,7 +449,10 @@ def _refuse_call(body: Body, node: tree.BuiltIn, rows: Rows, operands: list[Type
             body.unopened(typed.form, argument)
             return unknown()
     forms = [each.form for each in operands]
-    body.report("TB4002", f"`{name}` does not take {_listed(forms)}", node.name.span, "give it values that it takes", help=_signatures(name, rows))
+    body.report(
+        "TB4002", f"`{name}` does not take {_listed(forms)}", node.name.span, "give it values that it takes",
+        help=_signatures(name, rows),
+    )  # fmt: skip
     return unknown()
 
 

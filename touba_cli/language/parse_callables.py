@@ -239,7 +239,8 @@ class Signature:
             reader.report("TB2010", "`takes` stands behind `gives`", first, "move it before `gives`")
         opener = reader.token
         if reader.accept("("):
-            reader.report("TB2008", "`(` is the spelling of another language", opener, "write it without brackets: `takes x as Int`")
+            label = "write it without brackets: `takes x as Int`"
+            reader.report("TB2008", "`(` is the spelling of another language", opener, label)
         found = reader.parameters("the name of an input", any_name=False)
         if opener.kind == "(":
             reader.accept(")")

@@ -40,6 +40,8 @@ class EffectReader(BlockReader, ABC):
             return self.effect(line, reader)
         value = reader.value()
         reader.end_of_line()
+        if line.bad and any(token.kind == "word" and token.text == "parallel" for token in line.tokens):
+            self.skip_block(line)  # of a group in the wrong place, which was reported
         return value
 
     def effect(self, line: Line, reader: LineReader) -> tree.RightSide:
@@ -110,6 +112,9 @@ class EffectReader(BlockReader, ABC):
 
     def _reviewed(self, reader: LineReader, start: int) -> tree.Review:
         value = reader.postfix()
+        if reader.token.text in _OPERATORS and not reader.at_end:
+            title = f"expected a text for `human.review`, found `{reader.token.text}`"
+            reader.stop("TB2006", title, reader.token, 'put the value in brackets: `human.review (…) "…"`')
         text = reader.text_literal("human.review")
         name = self._gate_name(reader)
         return tree.Review(Span(start, reader.last_end), value, text, name, self._expiry(reader))

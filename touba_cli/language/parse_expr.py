@@ -216,7 +216,7 @@ class ExpressionReader(LiteralReader):
         sign = self.token
         right = self.peek(2 if sign.text == "is" and operator == "is not" else 1)
         hint = FOREIGN_VALUES.get(right.text) if right.kind in ("word", "capital") else None
-        if operator not in ("is", "is not") or not (right.text == "none" or (hint is not None and hint.meant == "none")):
+        if operator not in ("is", "is not") or (right.text != "none" and (hint is None or hint.meant != "none")):
             return False
         if sign.text == "is" and right.text == "none":
             return False  # the words are those of the language
@@ -356,7 +356,9 @@ class ExpressionReader(LiteralReader):
     def _no_value(self) -> Expr:
         """What stands where a value should."""
         token = self.token
-        if token.kind == "end" and not token.text and self.at and self.goes_on_behind(self.tokens[self.at - 1]):
+        decrement = self.at >= 2 and self.source.text.endswith("--", 0, token.start)
+        ends = token.kind == "end" and not token.text and self.at > 0
+        if ends and not decrement and self.goes_on_behind(self.tokens[self.at - 1]):
             title = "expected a value, found the end of the line"
             self.stop("TB2006", title, token, "put a value here; only inside brackets `(…)` does a line go on")
         if token.kind == "bad":
@@ -365,7 +367,7 @@ class ExpressionReader(LiteralReader):
         if token.kind == "hidden":
             self.value_name("a value")
             return tree.Variable(Span(token.start, token.end), token.text)
-        if token.kind == "end" and self.at >= 2 and self.source.text.endswith("--", 0, token.start):
+        if token.kind == "end" and decrement:
             place = Span(token.start - 2, token.start)
             self.stop("TB2008", "`--` is the spelling of another language", place, "write `set x = x - 1`")
         return self.fail("a value")

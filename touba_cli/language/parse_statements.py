@@ -162,7 +162,8 @@ class StatementReader(EffectReader):
                 if reader.peek(2).kind == "word" and reader.peek(3).kind == "(":
                     for _ in range(3):
                         reader.advance()
-                    label = f"a value does not change; write `set {token.text[:40]} = {reader.as_function(token.start)}`"
+                    meant = f"set {token.text[:40]} = {reader.as_function(token.start)}"
+                    label = f"a value does not change; write `{meant}`"
             elif following.kind == "(" and token.text in FOREIGN_FUNCTIONS:
                 label = FOREIGN_FUNCTIONS[token.text]
             reader.report("TB2005", f"{found(token)} cannot begin a line here", token, label)

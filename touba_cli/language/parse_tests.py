@@ -126,7 +126,7 @@ class TestReader(TriggerReader):
     # --- what is expected ----------------------------------------------------------------------------------------
 
     def _expectation(self, line: Line, reader: LineReader) -> Expectation:
-        word = self.choose(reader, EXPECT_WORDS, "what is expected").text
+        word = self.choose(reader, EXPECT_WORDS, "an expectation").text
         if word == "no":
             reader.expect_word("effects", "write `expect no effects`")
             return Expectation(line.span, "effects")

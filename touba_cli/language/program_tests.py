@@ -134,7 +134,7 @@ class _Test:
 
     def _subject(self, reference: tree.Reference, kind: str) -> Declared | None:
         """What a `given` replaces."""
-        target = self.program.authority.resolve(self.unit, reference)
+        target = self.program.authority.resolve(self.unit, reference, (kind,))
         if target is None:
             return None
         if target.kind != kind:
@@ -179,7 +179,7 @@ class _Test:
         if gates is not None and not gates and not (kind == "review" and node.gate is None and self._agent_asks()):
             what = written if node.gate is None else f"{written} … named {node.gate.text}"
             span = node.span if node.gate is None else node.gate.span
-            self._report("TB6005", f"this run never reaches a `{what}`", span, "remove the line")
+            self._report("TB6005", f"this run reaches no `{what}`", span, "remove the line")
         if node.word is not None:
             entry["answers"] = node.word.text
         elif node.value is not None:

@@ -80,7 +80,7 @@ class InferredResult:
     def give(self, lines: Lines, node: tree.Give) -> None:
         """As `DeclaredResult.give`."""
         value = node.value
-        known = next((typed.form for _, typed, _ in self._found if typed.form != UNKNOWN), None)
+        known = next((typed.form for _, typed, _ in self._found if _is_told(typed.form)), None)
         typed = lines.result(value, self._hint if self._hint is not None else known)
         pc = lines.emit(node.span, "give", typed.code)
         self._found.append((pc, typed, value))
@@ -128,6 +128,10 @@ class InferredResult:
             )  # fmt: skip
             return UNKNOWN
         return form
+
+
+def _is_told(form: TypeForm) -> bool:
+    return not mentions(form, UNKNOWN) and not mentions(form, BOTTOM)
 
 
 def report_open_path(lines: Lines, block: tree.Block, place: tree.Span, what: str) -> None:

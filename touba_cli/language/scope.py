@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from . import tree
 from .diagnostics import Problems, Related
 from .forms import UNKNOWN
 from .names import LISTED
+from .records import dataclass, field
 from .source import Source
 
 if TYPE_CHECKING:

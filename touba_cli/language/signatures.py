@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from . import tree
 from .diagnostics import Related
 from .names import Declared, Program, Unit, report_duplicates
+from .records import dataclass
 from .types import FieldType, Types
 
 if TYPE_CHECKING:

@@ -271,7 +271,7 @@ class Lines:
         effect = self.effect(node.effect)
         if effect is not None:
             effect.emit(None)
-        if isinstance(node.effect, (tree.Ask, tree.Review)):
+        if isinstance(node.effect, (tree.Ask, tree.Review)) and self.body.kind != "function":
             what = "answer" if isinstance(node.effect, tree.Ask) else "reviewed value"
             self.body.report("TB8001", f"the {what} is never used", node.span, "bind it with `let`")
         return True
@@ -473,10 +473,11 @@ class Lines:
 
     def _compensate(self, node: tree.Compensate) -> bool:
         if not self._marks:
-            self.body.report(
-                "TB6003", "`compensate` stands outside every `on failure`", node.span,
-                "put it under the `on failure` of the `attempt` whose effects it undoes",
-            )  # fmt: skip
+            if self.body.kind != "function":  # there it is wrong anyway, and was reported
+                self.body.report(
+                    "TB6003", "`compensate` stands outside every `on failure`", node.span,
+                    "put it under the `on failure` of the `attempt` whose effects it undoes",
+                )  # fmt: skip
             return True
         self.emit(node.span, "compensate", self._marks[-1])
         return True

@@ -187,7 +187,8 @@ def _timeout(declared: Declared, node: tree.Literal) -> int:
     except OutOfRange:
         milliseconds = limit.highest + 1
     if not limit.lowest <= milliseconds <= limit.highest:
-        unit.problems.add("TB4010", "a time-out is longer than nothing and at most 24 hours", unit.source, node.span,
+        unit.problems.add(
+            "TB4010", "a time-out is longer than nothing and at most 24 hours", unit.source, node.span,
             "write one between them",
         )  # fmt: skip
     return milliseconds

@@ -6,8 +6,9 @@ by identity). `parse_lines` makes declarations and statements, `parse_expr` expr
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
+
+from .records import dataclass, field
 
 if TYPE_CHECKING:
     from .tree_tests import TestDecl

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
 
+from .records import dataclass
 from .tree import Call, Expr, Literal, Name, Node, Qualified, Reference
 
 

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 #: what may be started
 STARTED_KINDS: tuple[str, ...] = ("strategy", "skill", "agent", "function")
 
+#: how each source of events is written
+_EXAMPLES = {"schedule": '"0 7 * * 1-5"', "webhook": '"/orders"', "event": '"order.paid"'}
+
 #: what a path into an event begins with
 EVENT_PARTS: tuple[str, ...] = ("body",)
 
@@ -46,7 +49,7 @@ class Triggers:
         entry: dict[str, Any] = {"on": self._source(declared, node), "starts": "", "payload": {}}
         report_duplicates(unit, (each.name for each in node.payload), "input")
         if node.starts is not None:
-            target = self._authority.resolve(unit, node.starts)
+            target = self._authority.resolve(unit, node.starts, STARTED_KINDS)
             if target is not None and target.kind not in STARTED_KINDS:
                 unit.problems.add(
                     "TB3007", f"{a(target.kind)} is never started by itself", unit.source, node.starts.span,
@@ -76,7 +79,7 @@ class Triggers:
             return {}
         fault = FAULTS[kind](text)
         if fault is not None:
-            unit.problems.add("TB4012", fault, unit.source, node.where.span, "write it like that")
+            unit.problems.add("TB4012", fault, unit.source, node.where.span, f"write it like `{_EXAMPLES[kind]}`")
         found: dict[str, Any] = {"kind": kind, member: text}
         if kind == "webhook":
             first = self._paths.setdefault(text, declared)
@@ -90,7 +93,7 @@ class Triggers:
             if zone is not None:
                 fault = fault_of_zone(zone)
                 if fault is not None:
-                    unit.problems.add("TB4012", fault, unit.source, node.zone.span, "write it like that")
+                    unit.problems.add("TB4012", fault, unit.source, node.zone.span, 'write it like `"Europe/Paris"`')
                 found["timezone"] = zone
         return found
 
@@ -101,11 +104,13 @@ class Triggers:
         by_name = {each.name: each for each in signature.takes}
         body = Body(unit, "function", self._types, self._signatures, self._problems)
         found: dict[str, Any] = {}
+        misspelt: set[str | None] = set()
         for line in node.payload:
             name = line.name.text
             target = by_name.get(name)
             if target is None:
                 nearest = unit.problems.near(name, list(by_name))
+                misspelt.add(nearest)
                 unit.problems.add(
                     "TB4003", f"`{signature.name}` takes no `{name}`", unit.source, line.name.span,
                     f"did you mean `{nearest}`?" if nearest else "write one that it has",
@@ -116,7 +121,7 @@ class Triggers:
             else:
                 self._check_path(declared, line)
                 found[name] = {"from": [each.text for each in line.path]}
-        given = {line.name.text for line in node.payload}
+        given = {line.name.text for line in node.payload} | misspelt
         missing = [each for each in signature.takes if each.name not in given and not is_optional(each.base)]
         if missing and node.starts is not None:
             shown = ", ".join(f"`{each.name}`" for each in missing)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..air.types import BUILT_IN_TYPES, GENERIC_TYPES, PLAIN_TYPES, PROBLEM, freeze, thaw
@@ -14,6 +13,7 @@ from .constraints import constraint_forms
 from .diagnostics import Problems, Related
 from .forms import UNKNOWN, inner, is_optional
 from .names import Declared, Program, Unit, report_duplicates
+from .records import dataclass
 
 if TYPE_CHECKING:
     from ..air.types import TypeForm

@@ -7,9 +7,7 @@ import os
 from ..errors import ToubaFailure
 from ..options import nearest
 from ..project.files import inside
-from ..project.manifest import PYTHON_WORDS, Launcher
 from ..values.check import ValueInvalid
-from .spawn import handler_environment
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,6 +53,8 @@ class Handler:
     ):
         self.ref = tool.ref
         self.argv = argv
+        from ..project.manifest import PYTHON_WORDS
+
         #: no Python script: nothing in it watches the life line
         self.foreign = binding.command[0] not in PYTHON_WORDS
         #: the script as the manifest names it, where it is one
@@ -275,6 +275,12 @@ def bind_tools(
     """
     if manifest is not None:
         _warn_of_strangers(program, manifest, warnings)
+    if not tools:
+        return {}
+    # A run that calls no handler does not need them.
+    from ..project.manifest import Launcher
+    from .spawn import handler_environment
+
     handlers: dict[str, Handler] = {}
     launcher = Launcher(root, manifest.python if manifest else None, default_python)
     secrets: Secrets | None = None

@@ -11,12 +11,9 @@ import time
 
 from ..errors import ToubaFailure
 from ..limits import SLICE_STEPS, TRACE_EVENTS
-from .calls import HandlerCall, build_request, not_started
 from .events import TraceLog
 from .interrupts import READABLE, Cancelled
 from .machine import Settled
-from .orphans import adopt_orphans, end_orphans
-from .spawn import Spawner
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,8 +21,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .admission import Handler
+    from .calls import HandlerCall
     from .interrupts import Interrupts
     from .machine import Machine, Message, Need, Outcome, Progress
+    from .spawn import Spawner
 
 
 class Host:
@@ -128,6 +127,8 @@ class Driver:
         finally:
             self._end_calls("ToolExited", "the run ended", at_once=True)
             if self._spawner is not None:
+                from .orphans import end_orphans
+
                 self._spawner.close()
                 end_orphans()
         if self._machine.events_left_out:
@@ -192,6 +193,11 @@ class Driver:
     # --- handlers -----------------------------------------------------------------------------------------------------
 
     def _start(self, need: Need) -> None:
+        # A run that calls no handler does not need them.
+        from .calls import HandlerCall, build_request, not_started
+        from .orphans import adopt_orphans
+        from .spawn import Spawner
+
         handler = self._handlers[need.ref]
         timeout_ms = handler.timeout_ms
         now = time.monotonic()

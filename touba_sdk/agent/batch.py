@@ -48,7 +48,7 @@ class _Entry:
     """One call on its way to a result."""
 
     __slots__ = (
-        "call", "child", "completed", "denial", "index", "outcome", "pending", "result", "rewritten", "started",
+        "call", "child", "completed", "denial", "index", "outcome", "pending", "ran", "result", "rewritten", "started",
         "terminate", "tool", "undecodable",
     )  # fmt: skip
 
@@ -66,6 +66,7 @@ class _Entry:
         self.outcome: Outcome | None = None
         self.result: ToolResultPart | None = None
         self.terminate = False
+        self.ran = False
 
     @property
     def concurrent(self) -> bool:
@@ -89,6 +90,7 @@ class _Entry:
     def put(self, outcome: Outcome) -> None:
         self.result = ToolResultPart(self.call.id, self.call.name, outcome.content, outcome.is_error)
         self.terminate = outcome.terminate
+        self.ran = outcome.ran
 
 
 class Batch:
@@ -212,7 +214,7 @@ class Batch:
     def _complete(self, entry: _Entry) -> Steps[None]:
         if entry.result is not None and not entry.completed:
             entry.completed = True
-            yield Emit(ToolCompleted(self._turn, entry.call, entry.result))
+            yield Emit(ToolCompleted(self._turn, entry.call, entry.result, entry.ran))
 
     def _answer(self, entry: _Entry, text: str) -> Steps[None]:
         yield from self._begin(entry)
@@ -297,7 +299,7 @@ class Batch:
                 yield from tell(ToolStarted(self._turn, entry.call))
             if entry.result is not None and not entry.completed:
                 entry.completed = True
-                yield from tell(ToolCompleted(self._turn, entry.call, entry.result))
+                yield from tell(ToolCompleted(self._turn, entry.call, entry.result, entry.ran))
 
     def give_up(self) -> None:
         """Answer everything at once, without a step: for when the generator itself is closed."""

@@ -119,11 +119,16 @@ class ToolUpdated:
 
 @dataclass(frozen=True, slots=True)
 class ToolCompleted:
-    """A call is answered; denials and failures are answers with ``result.is_error``."""
+    """A call is answered; denials and failures are answers with ``result.is_error``.
+
+    ``ran`` tells whether the tool came to an end of its own. It did not where the call was denied, names no tool, has
+    arguments that do not fit, or was cut or cancelled.
+    """
 
     turn: int
     call: ToolCallPart
     result: ToolResultPart
+    ran: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,6 +124,7 @@ class FunctionTool(Generic[_P, _R]):
         execute: runs one call; async where the function is.
     """
 
+    __name__: str
     declaration: ToolDeclaration
     concurrent: bool
     timeout: float | timedelta | None
