@@ -289,4 +289,11 @@ def compiled() -> Document:
     return air
 
 
+def governed() -> Document:
+    """What the compiler makes of the program with agents, gates, groups and all that stands besides code."""
+    air = compile_program(ProjectSources(str(PROGRAMS)), "governed.tb").air
+    assert air is not None
+    return air
+
+
 SAMPLES = {"smallest": smallest, "review": review, "every_expression": every_expression}

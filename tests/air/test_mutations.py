@@ -9,17 +9,18 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.air.samples import SAMPLES, Document, compiled, seal
+from tests.air.samples import SAMPLES, Document, compiled, governed, seal
 from touba_cli.air.program import read_program, write_program
 from touba_cli.air.verifier import verify
 from touba_cli.errors import ToubaFailure
 
-DOCUMENTS = [*(make() for make in SAMPLES.values()), compiled()]
+DOCUMENTS = [*(make() for make in SAMPLES.values()), compiled(), governed()]
 
 ATOMS: list[Any] = [
     None, True, False, -1, 0, 1, 2, 3, 7, 10**6, 2**53 - 1, "", "Int", "Text", "Decimal", "is", "List", "slot", "app",
     "type:app/Line", "type:app/Amount", "type:touba/Problem", "function:app/Total", "tool:app/Pay", "\u00e9",
     [], {}, [[]],
+    ["Outcome", "Int"], "branch:governed/Run/1", "agent:governed/Clerk", "approval:governed/Run/2", ["mark", 8],
     ["int", 1], ["slot", 0], ["text", "x"], ["bool", True], ["nothing"], ["jump", 0], ["leave"], ["give", ["int", 1]],
 ]  # fmt: skip
 

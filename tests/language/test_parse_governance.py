@@ -130,7 +130,7 @@ WRONG_STATEMENTS = [
     ('human.approve "a" expires after 3 days named b', "TB2010 5:48", "before `expires after`"),
     ('human.approve "a" named Go', "TB1010 5:33", "`go`"),
     ('let x = human.review "a"', "TB2006 5:33", "as a text"),
-    ('let x = human.review a + b "c"', "TB2006 5:32", "as a text"),
+    ("let x = human.review a + b \"c\"", "TB2006 5:32", "in brackets"),
     ('let x = ask "a"', "TB2006 5:24", "`as Text`"),
     ('let x = ask "a" named b', "TB2006 5:25", "as Text"),
     ('let x = ask a as Text', "TB2006 5:21", "as a text"),
@@ -173,7 +173,7 @@ def test_one_mistake_in_a_statement_is_one_problem(text: str, expected: str, lab
     assert len(after.problems) == 2
 
 
-REST = "\n    responsibility \"r\""
+REST = '\n    responsibility "r"'
 
 #: declarations (their first line is 2) → the one problem, and a part of its label
 WRONG_DECLARATIONS = [

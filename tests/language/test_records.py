@@ -88,7 +88,7 @@ def test_slots_copies_and_matching() -> None:
 
 
 def test_the_nodes_of_the_tree_have_their_fields() -> None:
-    assert list(tree.Literal.__dataclass_fields__)[0] == "span"
+    assert next(iter(tree.Literal.__dataclass_fields__)) == "span"
     name = tree.Name(tree.Span(0, 1), "a")
     assert (name.span, name.text) == (tree.Span(0, 1), "a")
 

@@ -11,15 +11,17 @@ from hypothesis import strategies as st
 
 from tests.runtime.machine_kit import Ran, callable_, plain, program
 from tests.runtime.program_strategy import programs
+from touba_cli.air.operations import OPERATIONS
 from touba_cli.air.program import Program
 from touba_cli.errors import ToubaFailure
 from touba_cli.limits import LIMITS
 from touba_cli.runtime import execution
 from touba_cli.runtime.execution import GeneratedCode
 from touba_cli.runtime.generate_code import Writer
+from touba_cli.runtime.generate_expr import RULES
 from touba_cli.runtime.generate_text import Refused
 from touba_cli.runtime.generator import Generator
-from touba_cli.runtime.interpreter import allow_recursion
+from touba_cli.runtime.interpreter import EXPRESSIONS, allow_recursion
 from touba_cli.runtime.machine import Machine, Need, RunLimits, Settled
 from touba_cli.values.check import TypeTable
 
@@ -453,6 +455,19 @@ def test_nothing_of_a_program_enters_the_source(found: Program) -> None:
             for word in re.findall(r"[^\W\d]\w*", source):
                 assert word in WORDS or re.fullmatch(r"[sctkf]\d+|o_[a-z_]+", word), word
             assert not re.findall(r"[\"']", source.replace('"BusinessFailure"', "").replace('"RequirementFailed"', ""))
+
+
+def test_every_expression_is_known_to_both_engines() -> None:
+    assert set(EXPRESSIONS) == set(RULES) | set(OPERATIONS)
+
+
+def test_what_is_not_known_is_left_to_the_interpreter() -> None:
+    one = callable_([["give", ["int", 1]]])
+    for code in ([["set", 0, ["unheard", ["int", 1]]], ["give", ["slot", 0]]], [["unheard", 1], ["give", ["int", 1]]]):
+        one["code"] = code
+        one["slots"] = [["a", "Int"]]
+        found = program({MAIN: one}, sound=False)
+        assert Generator(TypeTable({})).region(found.callables[MAIN], 0, True, False) is None
 
 
 def test_generated_code_has_no_built_ins() -> None:

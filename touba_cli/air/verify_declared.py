@@ -353,7 +353,7 @@ class _Test:
             signature = self.declared.callable(value["ref"], (place, "ref"), ("agent",))
             for position, entry in enumerate(take_array(value["decides"], (place, "decides"))):
                 self._proposal(entry, ((place, "decides"), position), signature)
-        elif kind in _ANSWERS:
+        elif isinstance(kind, str) and kind in _ANSWERS:
             self._answer(kind, value, place)
         else:
             raise fault((place, "kind"), "what is given is one of " + ", ".join(("tool", "agent", *_ANSWERS)))

@@ -6,6 +6,7 @@ expressions below it check every body and make its code, and this module puts th
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 from typing import Any
 
@@ -65,6 +66,17 @@ def compile_program(sources: Sources, entry: str) -> Compiled:
         >>> compile_program(ProjectSources("."), "shop.tb").failed  # doctest: +SKIP
         False
     """
+    # What a compilation makes lives to its end: the collector would only walk all of it again and again.
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        return _compile(sources, entry)
+    finally:
+        if collects:
+            gc.enable()
+
+
+def _compile(sources: Sources, entry: str) -> Compiled:
     problems = Problems()
     program = load_program(sources, entry, problems)
     read = {id(each) for each in problems.found}

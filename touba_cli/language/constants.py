@@ -5,7 +5,8 @@ Whatever is only known when a program runs is checked there. What the text alone
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from ..values.constraints import make_rule
@@ -56,12 +57,18 @@ def _broken(base: TypeForm, constraints: tuple[Any, ...], code: list[Any]) -> st
     if code[0] in _LITERALS:
         if _LITERALS[code[0]] != base:
             return None
-        return make_rule(constraints)(literal(code))
+        return _rule(constraints)(literal(code))
     if code[0] == "list" and not isinstance(base, str) and base[0] == "List":
         lengths = tuple(each for each in constraints if each[0] == "length")
         # Only how many elements there are is looked at.
-        return make_rule(lengths)(ListValue(tuple(code[2]), 0, 0)) if lengths else None
+        return _rule(lengths)(ListValue(tuple(code[2]), 0, 0)) if lengths else None
     return None
+
+
+@lru_cache(maxsize=64)
+def _rule(constraints: tuple[Any, ...]) -> Callable[[Any], str | None]:
+    """The rule of constraints, made once: a pattern is an automaton."""
+    return make_rule(constraints)
 
 
 def is_zero(code: list[Any]) -> bool:

@@ -346,9 +346,12 @@ class Writer:
         source = self.source
         lines, level, loops = len(source.lines), source.level, source.loops
         try:
+            rule = self._RULES.get(name)
+            if rule is None:
+                raise Refused
             for node in instruction_expressions(instruction):
                 self._expressions.check_size(node)
-            return self._RULES[name](self, pc, instruction)
+            return rule(self, pc, instruction)
         except Refused:
             del source.lines[lines:], source.places[lines:]
             source.level, source.loops = level, loops

@@ -109,7 +109,7 @@ class Expressions:
 
     def value(self, node: Node) -> str:
         """A piece of source for the value, to be evaluated once, before anything else."""
-        rule = _RULES.get(node[0])
+        rule = RULES.get(node[0])
         text = rule(self, node) if rule is not None else self._operation(node)
         if self._know(node)[1] % _LEVELS == 0 and not is_name(text):
             return self._source.keep(text)
@@ -409,6 +409,8 @@ class Expressions:
     # --- operations and functions -------------------------------------------------------------------------------------
 
     def _operation(self, node: Node) -> str:
+        if node[0] not in OPERATIONS:
+            raise Refused
         if node[0] in ("eq", "ne"):
             return self._equal(node)
         into, self._into = self._into, None
@@ -544,7 +546,8 @@ def _whole(node: Node | None) -> int | None:
     return int(node[1]) if node is not None and node[0] == "int" else None
 
 
-_RULES: dict[str, Callable[[Expressions, Node], str]] = {
+#: expression → its rule; operations are in `_operation`
+RULES: dict[str, Callable[[Expressions, Node], str]] = {
     **dict.fromkeys(_LITERALS, Expressions._written),
     "nothing": Expressions._nothing,
     "absent": Expressions._absent,
