@@ -1,7 +1,8 @@
 """What Touba costs, as ratios measured in one run: `make bench`.
 
-Machines differ and drift, so nothing here is a time: every figure is a median over interleaved repetitions, divided by a
-yardstick that was measured between them. ``py`` is ``PYTHON -I -S -c pass`` with the interpreter that the engine uses.
+Machines differ and drift, so nothing here is a time: every figure is a median over interleaved repetitions, divided by
+a yardstick that was measured between them. ``py`` is ``PYTHON -I -S -c pass`` with the interpreter that the engine
+uses.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+
+import agent
 
 from touba_cli.language.compiler import compile_program
 from touba_cli.project.sources import ProjectSources
@@ -76,7 +79,7 @@ MANIFEST = """{"protocol": "touba-manifest-v1", "tools": {"tool:bench/Echo": {
 def interleaved(cases: dict[str, Callable[[], object]], repetitions: int = REPETITIONS) -> dict[str, float]:
     """Median seconds of each case, taken in turns."""
     taken: dict[str, list[float]] = {name: [] for name in cases}
-    for name, case in cases.items():
+    for case in cases.values():
         case()
     for _ in range(repetitions):
         for name, case in cases.items():
@@ -174,7 +177,7 @@ def compiler(folder: Path) -> list[tuple[str, float, str]]:
 def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        rows = [*starts(folder), *imports(), *loops(folder), *compiler(folder)]
+        rows = [*starts(folder), *imports(), *loops(folder), *compiler(folder), *agent.rows()]
     width = max(len(row[0]) for row in rows)
     for what, figure, unit in rows:
         print(f"{what:<{width}}  {figure:>10,.2f} {unit}")

@@ -113,7 +113,7 @@ class _Settings:
     parse_float = staticmethod(_read_fraction)
     parse_int = staticmethod(_read_integer)
     parse_constant = staticmethod(_read_constant)
-    memo: dict[str, str] = {}
+    memo: dict[str, str] = {}  # noqa: RUF012 - the scanner clears it after every document
 
 
 def _make_scanner() -> Callable[[str, int], tuple[Any, int]]:
