@@ -19,6 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from touba_cli.air.operations import OPERATIONS, Operation  # noqa: E402
+from touba_cli.air.program import FEATURES  # noqa: E402
 from touba_cli.air.types import show  # noqa: E402
 from touba_cli.commands.findings import FINDINGS  # noqa: E402
 from touba_cli.documents import DOCUMENTS, json_schema  # noqa: E402
@@ -128,7 +129,12 @@ def vendors() -> str:
     return table(("dialect", "", "keywords, or what it is about", "note", "source", "read"), rows)
 
 
+def features() -> str:
+    return table(("feature", "required where"), ((f"`{name}`", when) for name, when in FEATURES.items()))
+
+
 TABLES: dict[str, Callable[[], str]] = {
+    "features": features,
     "operators": lambda: operations(False),
     "functions": lambda: operations(True),
     "limits": limits,
@@ -143,9 +149,15 @@ TABLES: dict[str, Callable[[], str]] = {
 }
 
 
+#: tables that something else writes: `benchmarks/run.py`
+OTHERS = ("benchmark",)
+
+
 def fill(page: str) -> str:
     """A page with its tables as they are now. Raises KeyError for a table that does not exist."""
-    return MARKED.sub(lambda found: found[1] + found[2] + TABLES[found[1]](), page)
+    return MARKED.sub(
+        lambda found: found[0] if found[1] in OTHERS else found[1] + found[2] + TABLES[found[1]](), page
+    )
 
 
 def contents() -> dict[Path, str]:

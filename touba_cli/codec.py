@@ -259,6 +259,8 @@ def _at(message: str, text: str, position: int) -> JsonInvalid:
 
 
 def _plain(message: str) -> str:
+    if message == "Expecting value":
+        return "a value was expected"
     return message[:1].lower() + message[1:].rstrip(":") if message else "not JSON"
 
 

@@ -57,7 +57,7 @@ class Chat:
         """Take lines until there are no more, or until /quit."""
         self.show(f"{HELP}\n> ")
         send, questions = anyio.create_memory_object_stream(math.inf)
-        async with anyio.create_task_group() as group:
+        async with questions, send, anyio.create_task_group() as group:
             group.start_soon(self.work, questions)
             async for line in lines:
                 if line == "/quit":
@@ -156,7 +156,7 @@ def show(text):
 
 async def main(model, tools):
     send, lines = anyio.create_memory_object_stream(math.inf)
-    async with BlockingPortal() as portal:
+    async with lines, send, BlockingPortal() as portal:
         threading.Thread(target=read_lines, args=(portal, send), daemon=True).start()
         await Chat(model, tools, show).talk(lines)
 

@@ -227,6 +227,8 @@ def test_a_run_whose_beginning_was_not_seen() -> None:
     assert (trace.started, trace.turns) == (START + datetime.timedelta(seconds=1), 5)
     assert recorder.totals.usage == cost(1), "what was spent before is not known to be new"
     assert recorder.run("other") is None
+    recorder(Event("", None, "", START, RunStarted()))
+    assert len(recorder.runs) == 1, "an event of no run is left out"
 
 
 def test_the_recorder_takes_events_of_many_threads() -> None:

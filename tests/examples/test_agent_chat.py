@@ -6,10 +6,14 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import aclosing
 
+import anyio
 import pytest
+import trio.testing
 
+from tests.examples.conftest import load
 from tests.examples.places import ROOT
 
 CHAT = ROOT / "examples" / "agent_chat" / "chat.py"
@@ -75,38 +79,81 @@ class Terminal:
 
 @pytest.fixture
 def terminal() -> Iterator[Terminal]:
-    found = Terminal("--pace", "0.25")
+    found = Terminal("--pace", "0.01")
     yield found
     found.kill()
 
 
-def test_progress_and_steering(terminal: Terminal) -> None:
+class Typist:
+    """The chat in this process, with a clock that stands still while anybody has something to do."""
+
+    def __init__(self, *steps: tuple[str, str]):
+        #: what to wait for, and what to type then
+        self.steps = steps
+        self.shown = ""
+        self.news = anyio.Event()
+
+    def show(self, text: str) -> None:
+        self.shown += text
+        self.news.set()
+
+    async def lines(self) -> AsyncGenerator[str, None]:
+        taken = 0
+        for text, line in self.steps:
+            while text not in self.shown[taken:]:
+                self.news = anyio.Event()
+                await self.news.wait()
+            taken = self.shown.index(text, taken) + len(text)
+            yield line
+
+    def play(self) -> str:
+        folder = str(CHAT.parent)
+        sys.path.insert(0, folder)
+        try:
+            chat, scripted = load(CHAT), sys.modules["scripted"]
+        finally:
+            sys.path.remove(folder)
+
+        async def run() -> None:
+            async with aclosing(self.lines()) as lines:
+                await chat.Chat(scripted.model(), scripted.notebook(1.0), self.show).talk(lines)
+
+        clock = trio.testing.MockClock(autojump_threshold=0)
+        anyio.run(run, backend="trio", backend_options={"clock": clock})
+        return self.shown
+
+
+def in_order(shown: str, *texts: str) -> None:
+    place = 0
+    for text in texts:
+        assert text in shown[place:], f"{text!r} comes too early or not at all in {shown}"
+        place = shown.index(text, place) + len(text)
+
+
+def test_progress_and_steering() -> None:
+    shown = Typist(("> ", "find tea"), ("1 of 4 notes", "only parties"), ("I heard", "/quit")).play()
+    found = '= {"1":"buy tea","4":"tea party on Friday"}\n'
+    in_order(shown, "1 of 4 notes\n", "(heard)\n", "2 of 4 notes\n", "4 of 4 notes\n", found, "I heard: only parties.")
+
+
+def test_follow_ups_wait_until_the_answer_is_there() -> None:
+    shown = Typist(("> ", "find tea"), ("1 of 4", "/later find old"), ("old: renew", "/quit")).play()
+    found = '{"1":"buy tea","4":"tea party on Friday"}\n'
+    in_order(shown, "(kept for later)\n", "4 of 4 notes\n", found, found, "search_notes", '= {"3":"old: renew')
+
+
+def test_a_stop_keeps_the_conversation() -> None:
+    shown = Typist(("> ", "find ada"), ("1 of 4", "/stop"), ("(stopped)\n> ", "hello"), ("\n> ", "/quit")).play()
+    in_order(shown, "1 of 4 notes\n", "(stopped)\n", "I heard: hello.")
+    assert "2 of 4" not in shown
+
+
+def test_progress_in_a_real_terminal(terminal: Terminal) -> None:
     terminal.wait("/quit\n> ")
     terminal.type("find tea")
-    terminal.wait("1 of 4 notes\n")
-    terminal.type("only parties")
-    terminal.wait("(heard)\n")
     terminal.wait("4 of 4 notes\n")
     terminal.wait('= {"1":"buy tea","4":"tea party on Friday"}\n')
-    terminal.wait("I heard: only parties.")
     terminal.wait("> ")
-    terminal.end()
-
-
-def test_follow_ups_wait_and_a_stop_keeps_the_conversation(terminal: Terminal) -> None:
-    terminal.wait("> ")
-    terminal.type("find tea")
-    terminal.wait("1 of 4 notes\n")
-    terminal.type("/later find old")
-    terminal.wait("(kept for later)\n")
-    terminal.wait('= {"3":"old: renew the licence"}\n')
-    terminal.wait("> ")
-    terminal.type("find ada")
-    terminal.wait("1 of 4 notes\n")
-    terminal.type("/stop")
-    terminal.wait("(stopped)\n> ")
-    terminal.type("hello")
-    terminal.wait("I heard: hello.")
     terminal.end()
 
 

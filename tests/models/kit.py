@@ -130,4 +130,5 @@ RESPONSE = st.builds(
     st.none() | st.dictionaries(TEXT, st.integers() | st.floats(allow_nan=False, allow_infinity=False), max_size=2),
     st.lists(WARNING, max_size=2).map(tuple),
     st.booleans(),
+    st.none() | st.text(min_size=1),
 )

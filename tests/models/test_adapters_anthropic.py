@@ -217,7 +217,7 @@ def test_a_paused_turn_goes_back_as_it_came(server: FakeAnthropic) -> None:
     server.answer(whole([{"type": "text", "text": "let me look"}, block], "pause_turn"), Answer())
     first = ask(server.model(), Request([user_text("hi")]))
     assert first.finish_reason is FinishReason.OTHER
-    assert [(warning.feature, warning.details) for warning in first.warnings] == [("incomplete_reason", "pause_turn")]
+    assert (first.incomplete_reason, first.warnings) == ("pause_turn", ())
     with pytest.raises(InvalidRequestError):  # this fake knows no tools of the vendor's; what counts is what was sent
         sent(server, Request([user_text("hi"), first.message]))
     assert server.last["messages"][-1] == {

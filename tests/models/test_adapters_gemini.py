@@ -193,14 +193,14 @@ def test_a_blocked_prompt_is_a_filtered_answer(server: FakeGemini) -> None:
     response = ask(server.model(), Request([user_text("hi")]))
     assert response.finish_reason is FinishReason.CONTENT_FILTER
     assert (response.text, response.usage) == ("", Usage(4))
-    assert response.warnings[0].details == "SAFETY"
+    assert response.incomplete_reason == "SAFETY"
 
 
 def test_a_call_that_is_malformed_is_an_end_of_its_own(server: FakeGemini) -> None:
     server.answer(whole(candidates=[{"content": {"parts": []}, "finishReason": "MALFORMED_FUNCTION_CALL"}]))
     response = ask(server.model(), Request([user_text("hi")]))
     assert response.finish_reason is FinishReason.OTHER
-    assert response.warnings[0].details == "MALFORMED_FUNCTION_CALL"
+    assert response.incomplete_reason == "MALFORMED_FUNCTION_CALL"
 
 
 def test_parts_of_the_vendor_and_sources(server: FakeGemini) -> None:

@@ -369,6 +369,29 @@ def test_d14_a_server_that_calls_cut_answers_complete_is_flagged(responses: Fake
 
 
 @pytest.mark.parametrize("how", ["generate", "stream"])
+@pytest.mark.parametrize(
+    ("details", "finish"),
+    [
+        ({"reason": "max_output_tokens"}, FinishReason.LENGTH),
+        ({"reason": "content_filter"}, FinishReason.CONTENT_FILTER),
+        ({"reason": "something new"}, FinishReason.OTHER),
+        (None, FinishReason.OTHER),
+    ],
+)
+def test_an_incomplete_answer_keeps_the_vendors_word(
+    responses: FakeOpenAI, details: Any, finish: FinishReason, how: str
+) -> None:
+    body = {"id": "r1", "object": "response", "created_at": 1, "model": "m", "status": "incomplete", "output": [],
+            "incomplete_details": details, "parallel_tool_calls": True, "tool_choice": "auto", "tools": []}  # fmt: skip
+    events = [{"type": "response.incomplete", "sequence_number": 1, "response": body}]
+    plain_reply = Reply(headers={"content-type": "application/json"}, body=json.dumps(body).encode())
+    responses.answer(stream_of(*events) if how == "stream" else plain_reply)
+    response = ask(responses.model(), Request([user_text("hi")]), how)
+    assert (response.finish_reason, response.incomplete_reason) == (finish, details and details["reason"])
+    assert response.warnings == ()
+
+
+@pytest.mark.parametrize("how", ["generate", "stream"])
 def test_d5_reasoning_is_counted_once(responses: FakeOpenAI, how: str) -> None:
     responses.answer(Answer(usage=Usage(10, 100, reasoning_tokens=60)))
     usage = ask(responses.model(), Request([user_text("hi")]), how).usage

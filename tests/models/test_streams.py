@@ -38,9 +38,11 @@ from touba_sdk.models import (
     ToolCallStart,
     Usage,
     collect,
+    from_json,
     is_retryable,
     model_error,
     response_events,
+    to_json,
 )
 from touba_sdk.models.middleware import retry
 from touba_sdk.testing.models import ScriptedModel
@@ -151,6 +153,17 @@ def test_case_179_usage_is_that_of_the_end_and_adds_member_by_member() -> None:
     assert sum([usage, usage], Usage()) == Usage(20, 10, 4, 6, 2)
     with pytest.raises(TypeError):
         usage + 1  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("reason", [None, "max_output_tokens"])
+def test_the_providers_word_for_an_unfinished_answer_goes_through(reason: str | None) -> None:
+    response = collected(TextDelta("a"), MessageEnd(FinishReason.LENGTH, incomplete_reason=reason))
+    assert response.incomplete_reason == reason
+    assert collected(*response_events(response)) == response
+    assert from_json(Response, to_json(response)) == response
+    [*_, end] = response_events(response)
+    assert from_json(MessageEnd, to_json(end)) == end
+    assert ("incomplete_reason" in to_json(response)) is (reason is not None)
 
 
 # -- rows of the study -------------------------------------------------------------------------------------------

@@ -26,15 +26,15 @@ SEMANTICS = 1
 #: what a program can require of a runtime, and when it does; `requires` lists it
 FEATURES: dict[str, str] = {
     "agents": "an agent is declared",
-    "approve": "the instruction is used",
-    "ask": "the instruction is used",
-    "attempt": "the instruction is used",
-    "compensate": "the instruction is used, or a tool has a compensation",
+    "approve": "`approve` is used",
+    "ask": "`ask` is used",
+    "attempt": "`attempt` is used",
+    "compensate": "`compensate` is used, or a tool has a compensation",
     "keys": "a tool has a key",
     "memory": "a memory is declared",
-    "outcomes": "a type is an `Outcome`",
+    "outcomes": "an `Outcome` stands anywhere",
     "parallel": "a group is used",
-    "review": "the instruction is used",
+    "review": "`review` is used",
     "tools": "a tool is declared",
     "triggers": "a trigger is declared",
 }

@@ -32,6 +32,10 @@ class FinishReason(StrEnum):
     UNKNOWN = ""
 
 
+#: the ends of an answer that is not whole
+UNFINISHED = frozenset({FinishReason.LENGTH, FinishReason.CONTENT_FILTER, FinishReason.OTHER})
+
+
 @dataclass(frozen=True, slots=True)
 class Usage:
     """Tokens of one or more calls.
@@ -135,8 +139,10 @@ class Citation:
 class Response:
     """A model's answer.
 
-    ``partial`` marks what had arrived before a failure; such a response stands only on an error. ``raw`` is the
-    provider's own object: it is neither compared nor stored.
+    ``incomplete_reason`` is the provider's own word for why the answer is not whole, beside a ``finish_reason`` such as
+    ``length`` or ``content_filter``; None where it is whole, or where the provider has no word. ``partial`` marks what
+    had arrived before a failure; such a response stands only on an error. ``raw`` is the provider's own object: it is
+    neither compared nor stored.
     """
 
     message: Message = field(default_factory=lambda: Message(Role.ASSISTANT))
@@ -149,6 +155,7 @@ class Response:
     grounding: Mapping[str, Any] | None = None
     warnings: tuple[ModelWarning, ...] = ()
     partial: bool = False
+    incomplete_reason: str | None = None
     raw: Any = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:

@@ -110,13 +110,17 @@ class RetryNotice:
 
 @dataclass(frozen=True, slots=True)
 class MessageEnd:
-    """The answer is complete. ``usage`` is the last cumulative count; members of 0 leave what `MessageStart` said."""
+    """Nothing follows. ``usage`` is the last cumulative count; members of 0 leave what `MessageStart` said.
+
+    ``incomplete_reason`` is the provider's own word for why the answer is not whole.
+    """
 
     finish_reason: FinishReason = FinishReason.UNKNOWN
     usage: Usage | None = None
     grounding: Mapping[str, Any] | None = None
     warnings: tuple[ModelWarning, ...] = ()
     raw: Any = None
+    incomplete_reason: str | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "finish_reason", FinishReason(self.finish_reason))
@@ -352,6 +356,7 @@ class Collector:
             grounding=self._end.grounding,
             warnings=warnings,
             partial=not self.ended,
+            incomplete_reason=self._end.incomplete_reason,
             raw=self._end.raw,
         )
 
@@ -407,6 +412,13 @@ def response_events(response: Response) -> list[StreamEvent]:
             index += 1
     events.extend(CitationDelta(citation) for citation in response.citations)
     events.append(
-        MessageEnd(response.finish_reason, response.usage, response.grounding, response.warnings, response.raw)
+        MessageEnd(
+            response.finish_reason,
+            response.usage,
+            response.grounding,
+            response.warnings,
+            response.raw,
+            response.incomplete_reason,
+        )
     )
     return events

@@ -308,6 +308,7 @@ _RESPONSE = _Shape(
     grounding=_FREE,
     warnings=_list(_nested(_WARNING)),
     partial=_BOOL,
+    incomplete_reason=TEXT,
 )
 
 # -- requests ----------------------------------------------------------------------------------------------------
@@ -363,6 +364,7 @@ _EVENT = _Union(
         usage=_nested(_USAGE),
         grounding=_FREE,
         warnings=_list(_nested(_WARNING)),
+        incomplete_reason=TEXT,
     ),
 )
 

@@ -23,7 +23,7 @@ from ..messages import (
     split_system,
 )
 from ..requests import ReasoningMode, Request, ToolChoiceMode, ToolKind
-from ..responses import Citation, FinishReason, ModelWarning, Usage, WarningType
+from ..responses import UNFINISHED, Citation, FinishReason, Usage, WarningType
 from ..streams import (
     CitationDelta,
     MessageEnd,
@@ -431,10 +431,8 @@ class MessagesReader:
     def _message_stop(self, item: Mapping[str, Any]) -> Iterator[StreamEvent]:
         stop = self._stop or ""
         finish = _FINISH.get(stop, FinishReason.OTHER if stop else FinishReason.UNKNOWN)
-        warnings: tuple[ModelWarning, ...] = ()
-        if finish in (FinishReason.LENGTH, FinishReason.OTHER):
-            warnings = (ModelWarning(WarningType.COMPATIBILITY, "incomplete_reason", stop),)
-        yield MessageEnd(finish, read_usage(self._usage), warnings=warnings)
+        why = stop if finish in UNFINISHED else None
+        yield MessageEnd(finish, read_usage(self._usage), incomplete_reason=why)
 
     def _error(self, item: Mapping[str, Any]) -> Iterator[StreamEvent]:
         inner = item.get("error") or {}

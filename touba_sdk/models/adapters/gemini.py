@@ -26,7 +26,7 @@ from ..messages import (
     split_system,
 )
 from ..requests import ReasoningMode, Request, ToolChoiceMode, ToolDeclaration, ToolKind
-from ..responses import Citation, FinishReason, ModelWarning, Usage, WarningType
+from ..responses import UNFINISHED, Citation, FinishReason, Usage
 from ..streams import (
     CitationDelta,
     MessageEnd,
@@ -462,10 +462,8 @@ class GeminiReader:
             finish = FinishReason.CONTENT_FILTER
         elif finish is FinishReason.STOP and self._calls:
             finish = FinishReason.TOOL_CALLS
-        warnings: tuple[ModelWarning, ...] = ()
-        if reason and finish in (FinishReason.LENGTH, FinishReason.OTHER, FinishReason.CONTENT_FILTER):
-            warnings = (ModelWarning(WarningType.COMPATIBILITY, "incomplete_reason", reason),)
-        yield MessageEnd(finish, read_usage(self._usage), self._grounding, warnings)
+        why = reason if reason and finish in UNFINISHED else None
+        yield MessageEnd(finish, read_usage(self._usage), self._grounding, incomplete_reason=why)
 
 
 def _name(value: Any) -> str:

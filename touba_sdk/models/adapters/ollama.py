@@ -21,7 +21,7 @@ from ..messages import (
     split_system,
 )
 from ..requests import ReasoningMode, Request, ToolChoiceMode, ToolDeclaration, ToolKind
-from ..responses import FinishReason, ModelWarning, Usage, WarningType
+from ..responses import UNFINISHED, FinishReason, Usage
 from ..streams import (
     MessageEnd,
     MessageStart,
@@ -279,14 +279,12 @@ class OllamaReader:
     def _end(self, item: Mapping[str, Any]) -> MessageEnd:
         reason = item.get("done_reason") or ""
         finish = _FINISH.get(reason, FinishReason.OTHER if reason else FinishReason.UNKNOWN)
-        warnings: tuple[ModelWarning, ...] = ()
-        if finish in (FinishReason.LENGTH, FinishReason.OTHER):
-            warnings = (ModelWarning(WarningType.COMPATIBILITY, "incomplete_reason", reason),)
-        elif self._calls:
+        why = reason if finish in UNFINISHED else None
+        if why is None and self._calls:
             finish = FinishReason.TOOL_CALLS
         # counts that are zero are left out
         usage = Usage(item.get("prompt_eval_count") or 0, item.get("eval_count") or 0)
-        return MessageEnd(finish, usage, warnings=warnings)
+        return MessageEnd(finish, usage, incomplete_reason=why)
 
     def finish(self) -> Iterable[StreamEvent]:
         return ()  # only a line that is done ends an answer

@@ -21,7 +21,7 @@ from ..messages import (
     split_system,
 )
 from ..requests import ReasoningMode, Request, ResponseFormat, ToolChoice, ToolChoiceMode, ToolDeclaration, ToolKind
-from ..responses import TRUNCATION_UNKNOWN, Citation, FinishReason, ModelWarning, Usage, WarningType
+from ..responses import TRUNCATION_UNKNOWN, Citation, FinishReason, Usage
 from ..streams import (
     CitationDelta,
     MessageEnd,
@@ -470,20 +470,19 @@ class ResponsesReader:
             raise _failure(self._provider, body.get("error") or {})
         if status not in ("completed", "incomplete"):
             raise ModelResponseError(f"the answer is {status}", code="unfinished", provider=self._provider)
-        warnings: list[ModelWarning] = []
+        reason = None
         if status == "incomplete":
-            reason = (body.get("incomplete_details") or {}).get("reason") or ""
+            reason = (body.get("incomplete_details") or {}).get("reason")
             finish = {"max_output_tokens": FinishReason.LENGTH, "content_filter": FinishReason.CONTENT_FILTER}.get(
-                reason, FinishReason.OTHER
+                reason or "", FinishReason.OTHER
             )
-            warnings.append(ModelWarning(WarningType.COMPATIBILITY, "incomplete_reason", reason or "unknown"))
         elif self._refusal:
             finish = FinishReason.CONTENT_FILTER
         else:
             finish = FinishReason.TOOL_CALLS if self._calls else FinishReason.STOP
-        if status == "completed" and not self._truncation_known:
-            warnings.append(TRUNCATION_UNKNOWN)
-        yield MessageEnd(finish, read_usage(body.get("usage")), warnings=tuple(warnings))
+        hidden = status == "completed" and not self._truncation_known
+        warnings = (TRUNCATION_UNKNOWN,) if hidden else ()
+        yield MessageEnd(finish, read_usage(body.get("usage")), warnings=warnings, incomplete_reason=reason)
 
 
 _STEPS: dict[str, Any] = {

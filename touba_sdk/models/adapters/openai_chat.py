@@ -10,7 +10,7 @@ from ..capabilities import Capabilities
 from ..errors import ModelResponseError, UnsupportedError
 from ..messages import FilePart, ImagePart, Message, ReasoningPart, Role, TextPart, project_content, split_system
 from ..requests import ReasoningMode, Request, ToolChoiceMode, ToolDeclaration, ToolKind
-from ..responses import TRUNCATION_UNKNOWN, FinishReason, ModelWarning, Usage, WarningType
+from ..responses import TRUNCATION_UNKNOWN, UNFINISHED, FinishReason, Usage
 from ..streams import (
     MessageEnd,
     MessageStart,
@@ -287,16 +287,13 @@ class ChatReader:
                 yield ToolCallDelta(place, "{}")
             yield ToolCallEnd(place)
         reason = _FINISH.get(self._finish, FinishReason.OTHER if self._finish else FinishReason.UNKNOWN)
-        warnings: list[ModelWarning] = []
-        if reason in (FinishReason.LENGTH, FinishReason.OTHER):
-            warnings.append(ModelWarning(WarningType.COMPATIBILITY, "incomplete_reason", self._finish))
-        elif self._refusal:
+        why = self._finish if reason in UNFINISHED else None
+        if why is None and self._refusal:
             reason = FinishReason.CONTENT_FILTER
         elif self._open and reason is FinishReason.STOP:
             reason = FinishReason.TOOL_CALLS
-        if not self._truncation_known:
-            warnings.append(TRUNCATION_UNKNOWN)
-        yield MessageEnd(reason, read_usage(self._usage), warnings=tuple(warnings))
+        warnings = () if self._truncation_known else (TRUNCATION_UNKNOWN,)
+        yield MessageEnd(reason, read_usage(self._usage), warnings=warnings, incomplete_reason=why)
 
 
 def read_usage(usage: Mapping[str, Any] | None) -> Usage | None:

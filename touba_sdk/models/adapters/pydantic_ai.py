@@ -37,7 +37,7 @@ from ..messages import (
     split_system,
 )
 from ..requests import ReasoningMode, Request, ToolChoiceMode, ToolKind
-from ..responses import Citation, FinishReason, ModelWarning, Response, Usage, WarningType
+from ..responses import UNFINISHED, Citation, FinishReason, Response, Usage
 from ..streams import (
     CLOSE_GRACE,
     CitationDelta,
@@ -507,10 +507,9 @@ def _end(answer: Any) -> MessageEnd:
     calls = [part for part in answer.parts if part.part_kind == "tool-call"]
     if calls and finish in (FinishReason.STOP, FinishReason.UNKNOWN):
         finish = FinishReason.TOOL_CALLS
-    warnings: tuple[ModelWarning, ...] = ()
-    if finish in (FinishReason.LENGTH, FinishReason.OTHER):
-        raw = (answer.provider_details or {}).get("finish_reason") or reason
-        warnings = (ModelWarning(WarningType.COMPATIBILITY, "incomplete_reason", str(raw)),)
+    why = None
+    if finish in UNFINISHED:
+        why = str((answer.provider_details or {}).get("finish_reason") or reason)
     counts = answer.usage
     details = counts.details or {}
     usage = Usage(
@@ -520,4 +519,4 @@ def _end(answer: Any) -> MessageEnd:
         cached_input_tokens=counts.cache_read_tokens or 0,
         cache_write_tokens=counts.cache_write_tokens or 0,
     )
-    return MessageEnd(finish, usage, warnings=warnings)
+    return MessageEnd(finish, usage, incomplete_reason=why)
