@@ -33,6 +33,12 @@ def execute(words: list[str]) -> int:
         from .commands.check import command
     elif name == "compile":
         from .commands.compile import command
+    elif name == "explain":
+        from .commands.explain import command
+    elif name == "format":
+        from .commands.format import command
+    elif name == "eval":
+        from .commands.eval import command
     elif name == "doctor":
         from .commands.doctor import command
     else:

@@ -1,4 +1,4 @@
-"""The one table of options: what `touba run`, `compile` and `check` take, on the command line, in a request
+"""The one table of options: what the commands take, on the command line, in a request
 document and as keyword arguments of the engines.
 
 Plain data without imports. A flag is the name with dashes: ``entry_ref`` is ``--entry-ref``. Kinds:
@@ -10,6 +10,8 @@ Plain data without imports. A flag is the name with dashes: ``entry_ref`` is ``-
 ``json``    an object (or, where the sentence says so, text); on the command line inline JSON, ``@file`` or ``-``
 ``numbers`` an object of whole numbers with the members named in `MEMBERS`
 ``word``    one of the words listed in `WORDS`
+``paths``   files and folders, each a word of the command line
+``text``    a word of the command line, as it is
 
 ``carried`` says that the engine writes the option as a flag; everything else travels in the request document on
 standard input, because values and texts never stand in argv.
@@ -39,7 +41,9 @@ class Option:
 
 
 _ROWS = (
-    Option("project_root", "path", "check compile run", True, "the project's folder; default: the current folder"),
+    Option(
+        "project_root", "path", "check compile run format", True, "the project's folder; default: the current folder"
+    ),
     Option(
         "source",
         "path",
@@ -63,7 +67,9 @@ _ROWS = (
     Option("strict_inputs", "switch", "run", True, "take Optional inputs in their tagged form only"),
     Option("manifest", "path", "run", True, "the file that binds tools to handlers"),
     Option("secrets", "path", "run", True, "the file that says where secrets are found"),
-    Option("run_limits", "numbers", "run", False, "what the run may use: an object of whole numbers (docs/limits.md)"),
+    Option(
+        "run_limits", "numbers", "run eval", False, "what the run may use: an object of whole numbers (docs/limits.md)"
+    ),
     Option("run_id", "id", "run", False, "the run's id; default: 128 random bits"),
     Option("trace_out", "path", "run", True, "a file that the trace is written to as well"),
     Option(
@@ -77,7 +83,13 @@ _ROWS = (
         "out", "path", "compile", True, "the file for the compiled program; without it, standard output gets it", "cli"
     ),
     Option("warnings_as_errors", "switch", "check", True, "exit with 1 where there are warnings", "cli"),
-    Option("json", "switch", "check compile run doctor version", True, "print one JSON document", "cli"),
+    Option("files", "paths", "format", True, "files and folders of programs; positional on the command line", "cli"),
+    Option("check", "switch", "format", True, "write nothing; exit with 1 where a file would change", "cli"),
+    Option("stdin", "switch", "format", True, "read a program from standard input, and print it formatted", "cli"),
+    Option("expression", "text", "eval", True, "a pure expression; positional on the command line", "cli"),
+    Option(
+        "json", "switch", "check compile run explain format eval doctor version", True, "print one JSON document", "cli"
+    ),
     Option(
         "request", "json", "check compile run", True, "`-`: the options as a request document on standard input", "cli"
     ),

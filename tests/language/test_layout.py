@@ -79,7 +79,7 @@ def test_blocks_nest_up_to_the_limit() -> None:
 def test_a_column_that_was_never_open_lists_the_open_ones() -> None:
     found = Parsed("module a\ntype X\n        a as Int\n    b as Int\n")
     assert found.problems == ["TB2002 4:5"]
-    assert found.diagnostics[0].label == "open columns are 1, 9"
+    assert found.diagnostics[0].label == "begin it at the column of an open block: 1, 9"
 
 
 @settings(max_examples=200, deadline=None)

@@ -99,7 +99,7 @@ def test_line_ends() -> None:
 def test_tabs_are_one_problem_in_a_file() -> None:
     found = Parsed("module a\n\ntype X\n\ta as Int\n\tb\tas Int\n")
     assert found.problems == ["TB1004 4:1"]
-    assert "2 more tabs stand" in (found.diagnostics[0].help or "")
+    assert "has 2 more tabs" in (found.diagnostics[0].help or "")
     assert Parsed("module a\n# a\tb\n").problems == []
     assert value('"a\tb"') == ["a\tb"]
 

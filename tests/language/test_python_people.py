@@ -71,7 +71,7 @@ PROGRAMS = [
     ("== None", strategy("if o == None\n    give 1\nlet _a = o + 1"), "TB2008 9:14", "write `is absent`"),
     ("is not None", strategy("if o is not None\n    give o + 1"), "TB2008 9:14", "write `is present`"),
     ("True", strategy('if flag is True\n    show "a"'), "TB2008 9:20", "write `true`"),
-    ("'text'", strategy("let _a = 'text'"), "TB2008 9:18", 'write "text"'),
+    ("'text'", strategy("let _a = 'text'"), "TB2008 9:18", 'write `"text"`'),
     ('f"…"', strategy('let _a = f"n is {n}"'), "TB2008 9:18", "without `f`"),
     ("f'…'", strategy("let _a = f'n is {n}'"), "TB2008 9:18", 'write `"n is {n}"`'),
     ("x = 1", strategy('x = 1\nshow "{x}"'), "TB2008 9:9", "write `let x = …` for a new name, `set x = …`"),

@@ -15,7 +15,7 @@ from touba_cli.air.operations import OPERATIONS
 from touba_cli.air.program import Program
 from touba_cli.errors import ToubaFailure
 from touba_cli.limits import LIMITS
-from touba_cli.runtime import execution
+from touba_cli.runtime import execution, interpreter
 from touba_cli.runtime.execution import GeneratedCode
 from touba_cli.runtime.generate_code import Writer
 from touba_cli.runtime.generate_expr import RULES
@@ -96,6 +96,7 @@ def test_the_engines_hand_over_anywhere(program: Program, slice_steps: int) -> N
     expected = runner.run("reference", slice_steps)
     with pytest.MonkeyPatch.context() as patch:
         for threshold in (0, 7, 40):
+            patch.setattr(interpreter, "LONG_LIST", threshold % 3 + 1)
             patch.setattr(execution, "FIRST_STEPS", threshold)
             patch.setattr(execution, "STEPS", threshold)
             assert runner.run("mixed", slice_steps) == expected
@@ -348,6 +349,58 @@ def test_the_deepest_recursion_of_all() -> None:
         {MAIN: callable_([["give", ["apply", "function:app/Down", [["int", 1]]]]]), "function:app/Down": down}
     )
     assert Runner(found).run("generated", 20_000, max_depth=limit)[3][0] == "DepthLimitExceeded"
+
+
+# Comprehensions that the interpreter hands over.
+
+
+@pytest.mark.parametrize("budget", [40, 400, 4_000, 9_000, 100_000])
+def test_long_lists_of_the_interpreter(budget: int) -> None:
+    inner = callable_([["give", ["add.int", ["slot", 0], ["int", 1]]]], takes=["Int"])
+    node = ["collect", 1, ["range.to", ["slot", 0]], ["ne", ["slot", 1], ["int", 7]],
+            ["div.int", ["apply", "function:app/Inner", [["slot", 1]]], ["sub.int", ["slot", 2], ["slot", 1]]]]  # fmt: skip
+    code = [["set", 2, ["int", 0]], ["set", 1, ["int", 5]], ["set", 2, ["int", 650]], ["attempt", 8, 3],
+            ["set", 1, ["sum.int", node]], ["leave"], ["give", ["slot", 1]], ["give", ["int", 0]],
+            ["give", ["add.int", ["slot", 1], ["length.text", ["field", ["slot", 3], "code"]]]]]  # fmt: skip
+    main = callable_(code, takes=["Int"], slots=["Int", "Int", "type:touba/Problem"])
+    found = program({MAIN: main, "function:app/Inner": inner})
+    runner = Runner(found)
+    for size in (100, 499, 500, 640, 700):
+        expected = runner.run("reference", 90, [size], max_steps=budget)
+        for how in ("mixed", "generated"):
+            assert runner.run(how, 90, [size], max_steps=budget) == expected
+
+
+def test_a_function_that_fails_for_an_element_is_the_place() -> None:
+    inner = callable_(
+        [["set", 1, ["int", 3]], ["give", ["div.int", ["slot", 1], ["sub.int", ["slot", 0], ["int", 600]]]]],
+        takes=["Int"],
+        slots=["Int"],
+    )
+    node = ["collect", 1, ["range.to", ["slot", 0]], None, ["apply", "function:app/Inner", [["slot", 1]]]]
+    found = program(
+        {MAIN: callable_([["give", ["sum.int", node]]], takes=["Int"], slots=["Int"]), "function:app/Inner": inner}
+    )
+    runner = Runner(found)
+    expected = runner.run("reference", 90, [700])
+    assert expected[3][3] == ("function:app/Inner", 1)
+    for how in ("mixed", "generated"):
+        assert runner.run(how, 90, [700]) == expected
+
+
+def test_a_long_list_is_handed_over() -> None:
+    main = callable_(
+        [["give", ["sum.int", ["collect", 1, ["range.to", ["slot", 0]], None, ["slot", 1]]]]],
+        takes=["Int"],
+        slots=["Int"],
+    )
+    found = program({MAIN: main})
+    table = TypeTable(found.types)
+    for size, pieces in ((499, 0), (500, 1)):
+        code = GeneratedCode(found.callables, table)
+        machine = Machine(found, table, MAIN, [size], RunLimits(), {}, code)
+        assert machine.advance(20_000, lambda: None).outcome is not None
+        assert len(code.pieces) == pieces
 
 
 # What the engines know of each other.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..limits import BLOCK_DEPTH
+from ..limits import BLOCK_DEPTH, LIMITS
 from .literals import literal_type
 from .places import (
     fault,
@@ -136,7 +136,8 @@ def _parallel(flow: Flow, instruction: Instruction, place: Place) -> int | None:
 def _parallel_each(flow: Flow, instruction: Instruction, place: Place) -> int | None:
     _take_switch(instruction[3], (place, 3))
     if instruction[4] is not None:
-        take_whole(instruction[4], (place, 4), 1)
+        limit = LIMITS["group_limit"]
+        take_whole(instruction[4], (place, 4), limit.lowest, limit.highest)
     items = flow.expressions.type_of(instruction[5], (place, 5))
     if isinstance(items, str) or items[0] != "List":
         raise fault((place, 5), f"a List was expected, not {written(items)}")

@@ -27,7 +27,7 @@ def parse(command: str, words: list[str], read_stdin: Callable[[], bytes]) -> di
     """Read the words after the command.
 
     Parameters:
-        command: ``run``, ``compile``, ``check`` or ``version``.
+        command: such as ``run``; one that `options_of` knows.
         words: the rest of the command line.
         read_stdin: gives all of standard input, for an option whose value is ``-``.
 
@@ -58,11 +58,23 @@ def _split(command: str, words: list[str]) -> dict[str, Any]:
             only_positional = True
             continue
         if only_positional or not word.startswith("-") or word == "-":
+            if "--files" in rows:
+                found.setdefault("files", []).append(word)
+                continue
+            if "--expression" in rows:
+                if "expression" in found:
+                    hint = "Put the whole expression in quotes."
+                    raise ToubaFailure("UsageError", "`touba eval` takes one expression, not several words", hint=hint)
+                found["expression"] = word
+                continue
             if "--source" not in rows:
                 raise ToubaFailure("UsageError", f"`touba {command}` takes no file or other word")
             if "source" in found:
                 raise ToubaFailure("UsageError", f"`touba {command}` takes one program file, not several")
             found["source"] = word
+            continue
+        if "--expression" in rows and not word.startswith("--") and "expression" not in found:
+            found["expression"] = word  # such as `-1 + 2`
             continue
         flag, equals, value = word.partition("=")
         row, setting = _row(command, flag, rows)
@@ -184,12 +196,16 @@ def check_value(row: Option, value: Any, label: str) -> Any:
         elif not isinstance(value, dict):
             raise _wrong(label, "an object", value)
         return value
+    if kind == "paths":
+        return [check_path(each, "a name of a file or folder") for each in value]
     if kind == "numbers":
         return _check_numbers(row, value, label)
     if not isinstance(value, str):
         raise _wrong(label, "a text", value)
     if kind == "path":
         return check_path(value, label)
+    if kind == "text":
+        return value
     if kind == "word":
         if value not in WORDS[row.name]:
             words = " or ".join(f"`{word}`" for word in WORDS[row.name])

@@ -10,11 +10,20 @@ COMMANDS: dict[str, str] = {
     "check": "report the problems of a program, without running it",
     "compile": "write a program as AIR, the form that the runtime runs",
     "run": "run a program",
+    "explain": "say what a code of a problem or failure means, and show a right program",
+    "format": "put programs into their one layout",
+    "eval": "give the value of a pure expression",
     "doctor": "say with what Touba works here, what is missing and what to do",
     "version": "say what this is",
 }
 
+#: what commands take besides options and a program
+OPERANDS: dict[str, str] = {"explain": " CODE", "format": " FILES…", "eval": " EXPRESSION"}
+
 _PLACEHOLDERS = {"path": "PATH", "ref": "REF", "id": "ID", "json": "JSON|@FILE|-", "numbers": "JSON|@FILE|-"}
+
+#: options that are words of the command line
+_POSITIONAL = frozenset(("source", "files", "expression"))
 
 
 def overview() -> str:
@@ -41,12 +50,12 @@ def command_help(command: str) -> str:
     rows = options_of(command, "cli")
     takes_program = any(row.name == "source" for row in rows)
     lines = [
-        f"usage: touba {command}{' PROGRAM.tb' if takes_program else ''} [OPTIONS]",
+        f"usage: touba {command}{' PROGRAM.tb' if takes_program else OPERANDS.get(command, '')} [OPTIONS]",
         "",
         f"  {COMMANDS[command]}",
         "",
     ]
-    shown = [(_spelling(row), row) for row in rows if row.name != "source"]
+    shown = [(_spelling(row), row) for row in rows if row.name not in _POSITIONAL]
     width = max(len(spelling) for spelling, _ in shown)
     for spelling, row in shown:
         lines.append(f"  {spelling:<{width}}  {row.sentence}")
@@ -55,6 +64,11 @@ def command_help(command: str) -> str:
             lines.append(
                 f"  {'':<{width}}    {member}: {limit.sentence} ({limit.lowest}..{limit.highest} {limit.unit})"
             )
+    if command == "format":
+        lines += [
+            "",
+            "Relative paths are taken from the project root. A folder stands for the programs (*.tb) in and below it.",
+        ]
     if takes_program:
         lines += [
             "",

@@ -213,14 +213,19 @@ def as_failure(fault: Exception) -> ToubaFailure:
 
 def compile_failure(compiled: Compiled) -> ToubaFailure:
     """The failure of a program that has errors."""
-    errors = [each for each in compiled.diagnostics if each.severity == "error"]
+    return errors_failure(compiled.diagnostics, "the program")
+
+
+def errors_failure(diagnostics: list[Diagnostic], what: str) -> ToubaFailure:
+    """The failure of something that has errors, called ``what``."""
+    errors = [each for each in diagnostics if each.severity == "error"]
     first = errors[0]
     line, column = first.source.position(first.span.start)
     count = "one error" if len(errors) == 1 else f"{len(errors)} errors"
     return ToubaFailure(
         "CompileFailed",
-        f"the program has {count}; the first is {first.code} at {first.source.path}:{line}:{column}",
-        diagnostics=[each.as_json() for each in compiled.diagnostics],
+        f"{what} has {count}; the first is {first.code} at {first.source.path}:{line}:{column}",
+        diagnostics=[each.as_json() for each in diagnostics],
     )
 
 

@@ -50,8 +50,8 @@ class Authority:
             caller.unit.source,
             node.span,
             "this call",
-            related=(Related(callers, f"{called.name} accepts only these callers", _source(called.unit, caller.unit)),),
-            help=f"add `{caller.kind} {caller.name}` to `callable_by` of {called.name}, or call what lists it",
+            related=(Related(callers, f"`{called.name}` accepts only these callers", _source(called.unit, caller.unit)),),
+            help=f"add `{caller.kind} {caller.name}` to `callable_by` of `{called.name}`, or call what lists it",
             candidates=known,
         )
 
@@ -90,12 +90,12 @@ class Authority:
             if allowed is None or agent.ref in allowed or target.ref in self._doubtful:
                 continue
             place = Related(
-                _clause(target), f"{target.name} accepts only these callers", _source(target.unit, agent.unit)
+                _clause(target), f"`{target.name}` accepts only these callers", _source(target.unit, agent.unit)
             )
             self._problems.add(
                 "TB8005", f"agent `{agent.name}` uses {target.kind} `{target.name}`, which does not let it call",
                 agent.unit.source, reference.span,
-                f"remove it, or add `agent {agent.name}` to `callable_by` of {target.name}", related=(place,),
+                f"remove it, or add `agent {agent.name}` to `callable_by` of `{target.name}`", related=(place,),
             )  # fmt: skip
 
     def _twice(self, unit: Unit, reference: tree.Reference, target: Declared, seen: dict[str, tree.Reference]) -> bool:
@@ -103,7 +103,7 @@ class Authority:
         if first is reference:
             return False
         self._problems.add(
-            "TB3002", f"`{target.name}` stands twice", unit.source, reference.span, "the second one",
+            "TB3002", f"`{target.name}` stands twice", unit.source, reference.span, "remove it",
             related=(Related(first.span, "the first"),),
         )  # fmt: skip
         return True

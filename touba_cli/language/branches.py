@@ -180,7 +180,7 @@ class _When:
         if first is not pattern:
             self.body.report(
                 "TB6004", f"`{what}` stands twice" if what.startswith("is ") else f"{what} stands twice", pattern.span,
-                "the second one", related=(Related(first.span, "the first"),),
+                "remove it, or name another case", related=(Related(first.span, "the first"),),
             )  # fmt: skip
 
     # --- coverage ---------------------------------------------------------------------------------------------------

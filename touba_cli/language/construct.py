@@ -230,7 +230,7 @@ def _by_name(
         elif argument.name.text in given:
             first = given[argument.name.text]
             body.report(
-                "TB3002", f"`{argument.name.text}` is given twice", argument.name.span, "the second one",
+                "TB3002", f"`{argument.name.text}` is given twice", argument.name.span, "remove it",
                 related=(Related(first.span, "the first"),),
             )  # fmt: skip
         else:

@@ -337,7 +337,7 @@ def _refuse_equal_keys(body: Body, node: tree.MapLiteral) -> None:
             first = seen.setdefault(key.value, key)
             if first is not key:
                 body.report(
-                    "TB3002", "the key stands twice in the map", key.span, "the second one",
+                    "TB3002", "the key stands twice in the map", key.span, "remove it, or use another key",
                     related=(Related(first.span, "the first"),),
                 )  # fmt: skip
 

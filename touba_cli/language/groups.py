@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..air.types import thaw
+from ..limits import LIMITS
 from . import tree
 from .body import Body
 from .code import Effect
@@ -46,8 +47,12 @@ def parallel_each(lines: Lines, node: tree.ParallelEach, hint: TypeForm | None) 
     """A group with a branch for each element. ``hint`` is the type that is expected of the whole."""
     of, source = elements(lines.body, node.source)
     limit = None if node.limit is None else node.limit.value
+    most = LIMITS["group_limit"].highest
     if limit == 0 and node.limit is not None:
         lines.body.report("TB4010", "at least one branch works at a time", node.limit.span, "write 1 or more")
+    elif isinstance(limit, int) and limit > most and node.limit is not None:
+        title = f"at most {most:,} branches can be named"
+        lines.body.report("TB4010", title, node.limit.span, "write fewer, or leave `at most` out")
     group = lines.owner.number("group")
     ref = lines.owner.branch(group, None)
     wanted = _element_hint(hint, node.collecting)

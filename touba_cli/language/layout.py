@@ -26,10 +26,11 @@ _LINE_WORDS = frozenset((*STATEMENT_WORDS, *DECLARATION_WORDS)) - {"if", "for"}
 class Line:
     """``tokens`` end in an ``end`` token. ``bad``: something was reported about it, and nothing more is to be said.
 
-    ``doc`` is the documentation before it. ``too_deep``: the lines of its block were reported and left out.
+    ``doc`` is the documentation before it. ``misplaced``: which block it belongs to cannot be told, as was reported.
+    ``too_deep``: the lines of its block were reported and left out.
     """
 
-    __slots__ = ("bad", "column", "doc", "level", "tokens", "too_deep")
+    __slots__ = ("bad", "column", "doc", "level", "misplaced", "tokens", "too_deep")
 
     def __init__(self, tokens: list[Token], column: int, doc: list[Token]):
         self.tokens = tokens
@@ -37,6 +38,7 @@ class Line:
         self.doc = doc
         self.level = 0
         self.bad = False
+        self.misplaced = False
         self.too_deep = False
 
     @property
@@ -160,7 +162,11 @@ class _Layout:
         return not (first.text in _LINE_WORDS and column <= self._column(current[0]))
 
     def _column(self, token: Token) -> int:
-        return self.source.position(token.start)[1] - 1
+        line, column = self.source.position(token.start)
+        if not self.lexed.tab_indented:
+            return column - 1
+        # The tabs were reported. Most people see them four columns wide, and mean those.
+        return len(self.source.line(line)[: column - 1].expandtabs(4))
 
     def _add(self, tokens: list[Token], doc: list[Token], flawed: bool) -> None:
         last = tokens[-1]
@@ -234,9 +240,9 @@ class _Layout:
             first = line.tokens[0]
             self.problems.add(
                 "TB2002", f"the line goes back to column {column + 1}, where no block is open", self.source,
-                Span(first.start, first.end), f"open columns are {columns}",
+                Span(first.start, first.end), f"begin it at the column of an open block: {columns}",
             )  # fmt: skip
-            line.bad = True
+            line.bad = line.misplaced = True
         levels[-1].append(column)
 
 

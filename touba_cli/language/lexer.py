@@ -26,7 +26,7 @@ def read_source(path: str, data: bytes, problems: Problems) -> Source | None:
     """
     if len(data) > SOURCE_BYTES:
         problems.add(
-            "TB9001", f"a source file may have {SOURCE_BYTES:,} bytes", Source(path, ""), Span(0, 0),
+            "TB9001", f"the source file has more than {SOURCE_BYTES:,} bytes", Source(path, ""), Span(0, 0),
             "split this file into modules",
         )  # fmt: skip
         return None
@@ -175,7 +175,7 @@ class Lexer:
         more = self._tab_count - 1
         self.problems.add(
             "TB1004", "a tab is used outside text", self.source, Span(first, first + 1), "use spaces",
-            help=f"{more} more {'tab stands' if more == 1 else 'tabs stand'} in this file" if more else None,
+            help=f"this file has {more} more {'tab' if more == 1 else 'tabs'}" if more else None,
         )  # fmt: skip
 
     # --- tokens --------------------------------------------------------------------------------------------------
@@ -428,7 +428,7 @@ class Lexer:
                 "a text has double quotes",
                 start,
                 end,
-                f"write {fix}" if fix and len(fix) < 60 else 'write `"…"`',
+                f"write `{fix}`" if fix and len(fix) < 60 and "`" not in fix else 'write `"…"`',
                 fix=fix,
             )
         else:
@@ -476,7 +476,7 @@ def _number_label(raw: str) -> str:
     if re.fullmatch(r"[0-9][0-9_.]*e[+-]?[0-9]+", lower):
         return f"a Float ends in `f`: `{lower[:40]}f`"
     if re.fullmatch(r"0[0-9_]+", raw) or re.fullmatch(r"0[0-9_]+\.[0-9]+", raw):
-        return "a number does not begin with a zero more"
+        return "remove the zeros in front"
     if "_" in raw and not re.search("[A-Za-z]", raw):
         return "`_` stands between two digits"
     if raw.count(".") > 1:

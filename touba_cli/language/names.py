@@ -291,7 +291,7 @@ class _Loader:
             return None
         if len(self.program.units) >= LIMITS["source_files"].default:
             limit = LIMITS["source_files"].default
-            title = f"the program has more than {limit} files"
+            title = f"the program has more than {limit:,} files"
             self.problems.add("TB9005", title, unit.source, span, "put modules together")
             return None
         try:
@@ -367,7 +367,7 @@ class _Loader:
             node = next(node for to, node in self.edges[circle[0]] if to == following)
             shown = " → ".join((*circle, circle[0]))
             self.problems.add(
-                "TB3005", f"modules import each other in a circle: {shown}", unit.source, _path_span(node),
+                "TB3005", f"modules import each other in a circle: `{shown}`", unit.source, _path_span(node),
                 "move what both need into a module of its own",
             )  # fmt: skip
 
@@ -470,7 +470,7 @@ def report_duplicates(unit: Unit, names: Iterable[tree.Name], what: str) -> bool
         if first is not name:
             found = True
             unit.problems.add(
-                "TB3002", f"{what} `{name.text}` stands twice", unit.source, name.span, "the second one",
+                "TB3002", f"{what} `{name.text}` stands twice", unit.source, name.span, "remove it, or use another name",
                 related=(Related(first.span, "the first"),),
             )  # fmt: skip
     return found

@@ -59,10 +59,20 @@ class DeclarationReader(StatementReader):
         following = self.peek()
         if following is not None and following.level > clause.level:
             first = following.tokens[0].text
-            without_do = statements and (first in STATEMENT_WORDS or first in FOREIGN_STATEMENTS)
+            is_statement = first in STATEMENT_WORDS or first in FOREIGN_STATEMENTS
+            without_do = statements and is_statement and not self._do_follows(clause)
             if not clause.bad and not without_do:
                 self.report_indented(following)
             self.skip_block(clause)
+
+    def _do_follows(self, clause: Line) -> bool:
+        """Whether a later clause of the same declaration is its `do`."""
+        at = self.next
+        while at < len(self.lines) and self.lines[at].level >= clause.level:
+            if self.lines[at].level == clause.level and self.lines[at].tokens[0].text == "do":
+                return True
+            at += 1
+        return False
 
     def report_missing(self, line: Line, what: str, place: Span, clause: str, label: str) -> None:
         """A clause that must stand in a declaration does not, and nothing of it was lost by another mistake."""

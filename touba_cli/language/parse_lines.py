@@ -190,10 +190,15 @@ class ModuleReader(TestReader):
         if reader.accept_word("as"):
             alias = reader.value_name("the name of a module")
         elif reader.is_word("from") or reader.token.kind == ",":
-            reader.stop(
+            reader.report(
                 "TB2008", f"`{reader.token.text}` is the spelling of another language", reader.token,
                 "write `from a.b import X`" if reader.token.kind != "," else "write one `import` a line",
             )  # fmt: skip
+            # What was meant is clear enough for the names that are used below not to be unknown.
+            self.tree.imports.append(tree.Import(line.span, path, None, None))
+            while reader.accept(","):
+                self.tree.imports.append(tree.Import(line.span, self._path(reader), None, None))
+            return
         reader.end_of_line()
         self.tree.imports.append(tree.Import(line.span, path, alias, None))
 

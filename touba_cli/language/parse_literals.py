@@ -109,7 +109,7 @@ class LiteralReader(Cursor):
         if not (_is_date(written) if word.text == "date" else _is_datetime(written)):
             self.report(
                 "TB1011", f"this is not a {'date' if word.text == 'date' else 'date with time and offset'}", token,
-                f"write it like {example}",
+                f"write it like `{example}`",
             )  # fmt: skip
             return tree.Unknown(span)
         return tree.Literal(span, word.text, written)

@@ -45,11 +45,14 @@ class StatementReader(EffectReader):
         first = self.next
         damaged = header.too_deep
         for line in self.block_lines(header):
+            damaged = damaged or line.misplaced
             statement = self.statement(line)
             if statement is None:
                 damaged = True
             else:
                 statements.append(statement)
+                # Of `a; b` only `a` was read.
+                damaged = damaged or (line.bad and any(token.kind == ";" for token in line.tokens[:-2]))
         return Block(self.block_span(header), statements, damaged or self.next == first)
 
     def statement(self, line: Line) -> Statement | None:

@@ -73,7 +73,7 @@ class TestReader(TriggerReader):
             return self._decisions(line, reader, subject)
         if reader.accept_word("gives"):
             return GivenTool(line.span, subject, reader.value(), None)
-        if subject.kind.text == "agent":
+        if subject.kind.text == "agent" and not reader.is_word("fails"):
             reader.fail("`decides`", f"write `given agent {subject.target.name.text[:40]} decides`")
         reader.expect_word("fails", "write `gives` and a value, or `fails with` and a code")
         reader.expect_word("with", 'write `fails with "Code"`')

@@ -192,7 +192,7 @@ class LineReader(ExpressionReader):
         assert isinstance(token.value, list)
         written = token.value[0]
         if len(token.value) > 1 or not isinstance(written, str):
-            self.stop("TB2011", f"`{word}` has no interpolation", token, f"write it like {example}")
+            self.stop("TB2011", f"`{word}` has no interpolation", token, f"write it like `{example}`")
         return tree.Literal(Span(token.start, token.end), "text", written)
 
     # --- names with types ----------------------------------------------------------------------------------------

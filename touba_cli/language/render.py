@@ -51,6 +51,8 @@ def render(diagnostic: Diagnostic) -> str:
     ]
     if len(diagnostic.source.text):
         out.extend(_excerpt(own, gutter))
+    elif diagnostic.label:
+        out.append(f"{margin} = {escape(diagnostic.label)}")  # an empty file has no line to write it under
     for mark in others:
         out.append(f"{margin}--> {escape(mark.source.path)}:{mark.line}:{mark.column}")
         out.extend(_excerpt([mark], gutter))

@@ -46,7 +46,7 @@ class DeclaredResult:
                 effect.emit(None)
             lines.emit(node.span, "give", ["nothing"])
             return
-        code = lines.right_side(value, signature.gives, "$", "this is what `gives` says")
+        code = lines.right_side(value, signature.gives, "$", "give a value of that type, or change `gives`")
         lines.emit(node.span, "give", code)
 
     def finish(self, lines: Lines, goes_on: bool) -> None:

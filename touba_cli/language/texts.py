@@ -54,7 +54,7 @@ class TextReader:
         match = _PATTERN.match(self._text, start + 1, stop)
         if match is not None:
             return Token("text", self._text[start : match.end()], start, match.end(), joined([match[1]]))
-        self._lexer.report("TB1005", "a text is not closed", start, start + 1, 'it ends with `"` on the same line')
+        self._lexer.report("TB1005", "a text is not closed", start, start + 1, 'close it with `"` on the same line')
         self._lexer.cuts.add(start)
         return Token("bad", self._text[start:stop], start, stop)
 
@@ -85,7 +85,7 @@ class TextReader:
             at = after
         if nested:
             return None
-        lexer.report("TB1005", "a text is not closed", start, start + 1, 'it ends with `"` on the same line')
+        lexer.report("TB1005", "a text is not closed", start, start + 1, 'close it with `"` on the same line')
         lexer.cuts.add(start)
         return Token("bad", text[start:stop], start, stop)
 
@@ -211,7 +211,7 @@ class TextReader:
             line_end = self._lexer.line_end(match.start(), limit)
             related = (Related(Span(match.start(), line_end), "the text would go on here"),)
         self._lexer.report(
-            "TB1005", "a text block is not closed", start, start + 3, 'it ends with `"""` on a line of its own',
+            "TB1005", "a text block is not closed", start, start + 3, 'close it with `"""` on a line of its own',
             related=related,
         )  # fmt: skip
         return Token("bad", text[start:end], start, end)
@@ -289,7 +289,7 @@ class TextReader:
                 else:
                     self._misplaced(
                         "a line of a text block begins left of its closing quotes", low, low + max(blanks, 1),
-                        f"begin it at column {margin + 1} or behind",
+                        f"begin it at column {margin + 1} or later",
                     )  # fmt: skip
             parts.append(line if last else line + "\n")
             if last:

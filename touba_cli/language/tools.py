@@ -116,7 +116,7 @@ class Tools:
             first = found.setdefault(target.ref, memory)
             if first is not memory:
                 unit.problems.add(
-                    "TB3002", f"memory `{target.name}` stands twice", unit.source, memory.span, "the second one",
+                    "TB3002", f"memory `{target.name}` stands twice", unit.source, memory.span, "remove it",
                     related=(Related(first.span, "the first"),),
                 )  # fmt: skip
         return sorted(found)
@@ -174,8 +174,8 @@ class Tools:
             assert node.compensation is not None
             shown = " → ".join(declared[ref].name for ref in (*circle, circle[0]))
             self._problems.add(
-                "TB5006", f"tools compensate each other in a circle: {shown}", first.unit.source,
-                node.compensation.span, "what undoes an effect is not undone itself",
+                "TB5006", f"tools compensate each other in a circle: `{shown}`", first.unit.source,
+                node.compensation.span, "remove it: what undoes an effect is not undone itself",
             )  # fmt: skip
 
 

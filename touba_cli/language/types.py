@@ -252,7 +252,7 @@ class Types:
             first = nodes[circle[0]]
             shown = " → ".join(nodes[ref].name for ref in (*circle, circle[0]))
             self.problems.add(
-                "TB4007", f"`{first.name}` is another name for itself: {shown}", first.unit.source,
+                "TB4007", f"`{first.name}` is another name for itself: `{shown}`", first.unit.source,
                 first.node.name.span, "declare a record where types contain each other",
             )  # fmt: skip
             for ref in circle:
@@ -369,7 +369,7 @@ class Types:
             first = self.declared[circle[0]]
             shown = " → ".join(self.declared[ref].name for ref in (*circle, circle[0]))
             self.problems.add(
-                "TB4007", f"a value of `{first.name}` would never end: {shown}", first.unit.source,
+                "TB4007", f"a value of `{first.name}` would never end: `{shown}`", first.unit.source,
                 first.node.name.span, "make a field on the way Optional or a List",
             )  # fmt: skip
 

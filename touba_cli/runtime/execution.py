@@ -13,6 +13,7 @@ from .interpreter import State, run
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from types import CodeType, TracebackType
     from typing import Any
 
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 #: piece take, so that a run never takes much more than twice the time that it would if the better way were known.
 FIRST_STEPS = 8_000
 STEPS = 2_000
+#: what beginning to interpret counts besides: what is charged on entry has been charged before
+ENTRY_STEPS = 20
 
 
 class GeneratedCode:
@@ -38,7 +41,10 @@ class GeneratedCode:
         at_once: make each piece when it is first reached.
     """
 
-    __slots__ = ("_callables", "_generator", "_table", "_threshold", "functions", "pieces", "regions", "used")
+    __slots__ = (
+        "_callables", "_generator", "_owners", "_table", "_threshold", "collects", "functions", "pieces", "regions",
+        "used",
+    )  # fmt: skip
 
     def __init__(self, callables: dict[str, Declared], table: TypeTable, *, at_once: bool = False):
         self._callables = callables
@@ -49,6 +55,10 @@ class GeneratedCode:
         self.functions: dict[str, Any] = {}
         #: reference and `Writer`'s switches → first instruction → the region, or None where there can be none
         self.regions: dict[tuple[str, bool, bool], dict[int, Any]] = {}
+        #: id of a `collect` and whether calls are counted → what goes through its elements, or None
+        self.collects: dict[tuple[int, bool], Any] = {}
+        #: id of a `collect` → its callable; made when it is needed
+        self._owners: dict[int, Declared] = {}
         #: a function's reference, or a region's key and first instruction → steps that the interpreter took there
         self.used: dict[Any, int] = {}
         self.pieces: dict[CodeType, Piece] = {}
@@ -68,6 +78,14 @@ class GeneratedCode:
         """A whole function."""
         piece = self._get_generator().function(declared)
         made = self.functions[declared.ref] = None if piece is None else self._enter(piece)
+        return made
+
+    def make_collect(self, node: list[Any], counts: bool) -> Any:
+        """What goes through the elements of a `collect`."""
+        if not self._owners:
+            self._owners = {id(each): declared for declared in self._callables.values() for each in collects(declared)}
+        piece = self._get_generator().collect(self._owners[id(node)], node, counts)
+        made = self.collects[id(node), counts] = None if piece is None else self._enter(piece)
         return made
 
     def _get_generator(self) -> Generator:
@@ -155,7 +173,7 @@ class GeneratingState(State):
                 before = budget.steps
                 why = run(self, frame, may_stop, True)
                 place = (key, pc)
-                code.used[place] = code.used.get(place, 0) + budget.steps - before
+                code.used[place] = code.used.get(place, 0) + budget.steps - before + ENTRY_STEPS
                 if why != "turn":
                     return why
                 continue
@@ -196,6 +214,23 @@ class GeneratingState(State):
             _set_place(failure, code.places(failure.__traceback__))
             raise
 
+    def collect(self, node: list[Any], items: tuple[Value, ...]) -> Value | None:
+        """As `State.collect`: by generated code."""
+        code, tally = self._code, self.tally
+        key = (id(node), tally is not None)
+        made = code.collects[key] if key in code.collects else code.make_collect(node, key[1])
+        if made is None:
+            return None
+        self.tally = None  # it counts itself
+        try:
+            value = made(self, self.budget, self.slots, items)
+        except ToubaFailure as failure:
+            # A function that it applied; what failed in its own elements is placed by the interpreter.
+            _set_place(failure, code.places(failure.__traceback__))
+            raise
+        self.tally = tally
+        return value
+
     def count_call(self, ref: str, function: Any, *arguments: Value) -> Value:
         """Apply a function for a statement of a region, and count that."""
         tally, budget = self.functions, self.budget
@@ -214,6 +249,17 @@ class GeneratingState(State):
         """As `State.ref_of`."""
         place = self._code.place(traceback)
         return super().ref_of(traceback) if place is None else place[0]
+
+
+def collects(declared: Declared) -> Iterator[list[Any]]:
+    """All `collect` expressions of a callable."""
+    waiting: list[Any] = list(declared.code)
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, list):
+            if part and part[0] == "collect":
+                yield part
+            waiting.extend(part)
 
 
 def _set_place(fault: BaseException, places: list[tuple[str, int]]) -> None:

@@ -329,11 +329,14 @@ class Expressions:
         return f"make_map(m, {{{', '.join(pairs)}}})"
 
     def _collect(self, node: Node) -> str:
-        _, slot, listed, condition, part = node
+        return self.collected(node, self._source.keep(f"{self.value(node[2])}.items"))
+
+    def collected(self, node: Node, found: str) -> str:
+        """The List that a `collect` makes of the elements under a name."""
+        _, slot, _, condition, part = node
         source = self._source
         if source.loops >= MOST_LOOPS:
             raise Refused
-        found = source.keep(f"{self.value(listed)}.items")
         items = source.keep("[]")
         size = source.keep("2")
         source.add(f"for s{slot:d} in {found}:")

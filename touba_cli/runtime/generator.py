@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .generate_code import Writer
+from .generate_code import Writer, write_collect
 from .generate_text import HELPERS, Refused
 
 TYPE_CHECKING = False
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from ..air.program import Callable as Declared
     from ..values.check import TypeTable
+    from .generate_text import Source
 
 #: lines of everything that is generated in a run
 MOST_LINES_IN_ALL = 40_000
@@ -68,9 +69,21 @@ class Generator:
             text = writer.write()
         except Refused:
             return None
-        source = writer.source
+        return self._compile(declared.ref, text, writer.source, writer.functions)
+
+    def collect(self, declared: Declared, node: list[Any], counts: bool) -> Piece | None:
+        """The elements of one `collect`: see `write_collect`."""
+        if self._lines_left <= 0:
+            return None
+        try:
+            text, source, functions = write_collect(self._table, declared, node, counts)
+        except Refused:
+            return None
+        return self._compile(declared.ref, text, source, functions)
+
+    def _compile(self, ref: str, text: str, source: Source, functions: dict[str, str]) -> Piece:
         self._lines_left -= len(source.lines)
         space = dict(HELPERS)
         space.update((f"c{number:d}", value) for number, value in enumerate(source.constants))
         exec(compile(text, "<generated>", "exec", dont_inherit=True), space)
-        return Piece(declared.ref, source.places, space, writer.functions)
+        return Piece(ref, source.places, space, functions)

@@ -219,7 +219,12 @@ def _deeper(depth: int) -> int:
 def _measure(values: Iterable[Value]) -> tuple[int, int]:
     size = 2
     depth = 0
+    fixed_size = _SIZES.get
     for value in values:
+        fixed = fixed_size(type(value))
+        if fixed is not None:
+            size += fixed + 1
+            continue
         size += size_of(value) + 1
         inner = getattr(value, "depth", 0)
         if inner > depth:

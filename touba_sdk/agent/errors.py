@@ -6,7 +6,7 @@ Exceptions of models and of hooks leave a run as they are, with a note that name
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from touba_sdk.models import ToolCallPart
@@ -40,6 +40,14 @@ class AgentError(Exception):
     """
 
     result: AgentResult | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # The constructors take facts and not the text, so a copy is made without them.
+        return _remade, (type(self), self.args), self.__dict__
+
+
+def _remade(kind: type[AgentError], args: tuple[Any, ...]) -> AgentError:
+    return kind.__new__(kind, *args)
 
 
 class InvalidAgentError(AgentError, ValueError):
@@ -116,11 +124,15 @@ class GuardrailError(AgentError):
     """
 
     def __init__(self, phase: GuardrailPhase, name: str, cause: BaseException | None = None):
-        super().__init__(f"the {phase.value} guardrail {name} rejected the run")
         self.phase = GuardrailPhase(phase)
+        super().__init__(f"the {self.phase.value} guardrail {name} rejected the run")
         self.name = name
         self.cause = cause
         self.__cause__ = cause
+
+    def __setstate__(self, state: dict[str, Any] | None) -> None:
+        super().__setstate__(state)
+        self.__cause__ = self.cause
 
 
 class ToolDefinitionError(AgentError, TypeError):

@@ -133,6 +133,14 @@ class RunResult(_Frozen, Generic[Value]):
         trace_reference: where the trace can be read again; None, because traces are not stored yet.
         usage: steps and external calls.
         warnings: what went wrong without changing the outcome.
+
+    Example::
+
+        run = engine.run("program.tb", inputs={"value": "Invoice 42"})
+        if run.status == "success":
+            print(run.result, run.usage.steps)
+        else:
+            print(run.reason, run.explanation)
     """
 
     run_id: str
@@ -170,6 +178,12 @@ class CompiledProgram(_Frozen):
         air_document: the AIR document as an object.
         digest: ``sha256:…`` over the program.
         diagnostics: the compiler's warnings.
+
+    Example::
+
+        compiled = engine.compile("program.tb")
+        for value in ("Invoice 42", "Invoice 43"):
+            engine.run(air_json=compiled.air_json, inputs={"value": value})
     """
 
     air_document: dict[str, Any] = Field(repr=False)

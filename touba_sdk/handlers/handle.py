@@ -95,6 +95,18 @@ def handle_tool_request(handler: ToolHandler, data: bytes) -> bytes:
     Adds to the handler of `create_tool_handler` what bytes need: as many in and out as `limits` of the request say, at
     most 8 MiB where it does not, and JSON in UTF-8 without duplicate keys. What is wrong with the request is a response
     with `ok` false, too.
+
+    Parameters:
+        handler: what `create_tool_handler` gave.
+        data: a `touba-tool-request-v1` document.
+
+    Returns:
+        A `touba-tool-response-v1` document, always.
+
+    Example::
+
+        handler = create_tool_handler(tool_ref="tool:shop/Double", run=lambda arguments, context: arguments["n"] * 2)
+        sys.stdout.buffer.write(handle_tool_request(handler, sys.stdin.buffer.read()))
     """
     try:
         if len(data) > HIGHEST_BYTES:

@@ -42,6 +42,10 @@ def assert_run_succeeded(result: Any, expected: Any = _NOT_GIVEN) -> Any:
 
     Raises:
         AssertionError: with what was expected, what there is and the trace as a tree.
+
+    Example::
+
+        run = assert_run_succeeded(engine.run("program.tb", inputs={"n": 2}), {"total": Decimal("12.50")})
     """
     status, reason = getattr(result, "status", None), getattr(result, "reason", None)
     if (status, reason) != ("success", "completed"):

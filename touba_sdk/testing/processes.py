@@ -78,6 +78,11 @@ def call_handler(
 
     Raises:
         AssertionError: where it gives no answer, or something else than one.
+
+    Example::
+
+        answer = call_handler("handlers/price.py", "tool:shop/Price", arguments={"article": "A1"}, grants=["network"])
+        assert answer.value == "12.50"
     """
     operation = "0" * 64
     request = {

@@ -1,0 +1,79 @@
+"""`touba explain CODE`: what a code means and what to do, with a wrong and a right program for those of the compiler."""
+
+from __future__ import annotations
+
+from ..codec import encode
+from ..errors import CODES, ToubaFailure
+from ..language import diagnostics
+from ..language.pages import read_page
+from ..options import nearest
+from ..outcomes import PHASES
+from ..project.files import shown
+from ..runtime.envelope import error_object, exit_code
+from .arguments import parse
+from .findings import FINDINGS
+from .inputs import as_failure, wants_json
+from .output import error_text, note, print_document, print_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+EXPLAIN_PROTOCOL = "touba-explain-v1"
+
+
+def command(words: list[str]) -> int:
+    """Run the command and print its document or text; gives the exit code."""
+    document: dict[str, Any] = {
+        "protocol": EXPLAIN_PROTOCOL, "code": None, "kind": None, "title": None, "why": None, "hint": None,
+        "phase": None, "catchable": None, "wrong": [], "right": [], "error": None,
+    }  # fmt: skip
+    code = 0
+    text = ""
+    try:
+        text = _explain(_read_code(words), document)
+    except Exception as fault:
+        failure = as_failure(fault)
+        document["error"] = error_object(failure)
+        code = exit_code(failure)
+    is_told = True
+    if wants_json(words):
+        is_told = print_document(encode(document))
+    elif document["error"] is not None:
+        note(error_text(document["error"]))
+    else:
+        is_told = print_text(text)
+    return code if is_told else PHASES["internal"]
+
+
+def _read_code(words: list[str]) -> str:
+    """The one word that is no option. Raises ToubaFailure (UsageError, OptionUnknown)."""
+    parse("explain", [word for word in words if word.startswith("-")], lambda: b"")
+    codes = [word for word in words if not word.startswith("-")]
+    if len(codes) != 1:
+        what = "no code is given" if not codes else "`touba explain` takes one code, not several"
+        raise ToubaFailure("UsageError", what, hint="Write it like `touba explain TB3003`.")
+    return codes[0]
+
+
+def _explain(code: str, document: dict[str, Any]) -> str:
+    """Fill in the document and give the text. Raises ToubaFailure (UsageError) for a code that does not exist."""
+    if code in diagnostics.CODES:
+        page = read_page(code)
+        document.update(code=code, kind="diagnostic", title=page.title, why=page.why, phase="compile", catchable=False)
+        document["wrong"] = [{"file": name, "text": text} for name, text in page.wrong.items()]
+        document["right"] = [{"file": name, "text": text} for name, text in page.right.items()]
+        return page.as_text()
+    if code in CODES:
+        row = CODES[code]
+        document.update(code=code, kind="error", title=row.sentence, hint=row.hint)
+        document.update(phase=row.phase, catchable=row.catchable)
+        seen = "; an `attempt` sees it" if row.catchable else ""
+        return f"{code}: {row.sentence}\n\nWhat to do: {row.hint}\n\nIt belongs to the phase `{row.phase}`{seen}."
+    if code in FINDINGS:
+        title, hint = FINDINGS[code]
+        document.update(code=code, kind="finding", title=title, hint=hint)
+        return f"{code}: {title}\n\nWhat to do: {hint}\n\n`touba doctor` finds it."
+    near = nearest(code, (*diagnostics.CODES, *CODES, *FINDINGS))
+    hint = f"Did you mean `{near}`?" if near else "docs/diagnostics.md and docs/errors.md list the codes."
+    raise ToubaFailure("UsageError", f"there is no code `{shown(code[:60])}`", hint=hint)
