@@ -42,15 +42,21 @@ def main() -> None:
         perform(step, folder)
 
 
+def keep(path: str, data: bytes) -> None:
+    """Write a file at once: a test that waits for it never sees half of it."""
+    with open(path + ".part", "wb") as file:
+        file.write(data)
+    os.rename(path + ".part", path)
+
+
 def perform(step: dict, folder: str) -> None:
     do = step["do"]
     if do == "record":
-        with open(os.path.join(folder, "record.json"), "w", encoding="utf-8") as file:
-            json.dump({"argv": sys.argv[2:], "env": dict(os.environ), "cwd": os.getcwd(), "pid": os.getpid()}, file)
+        record = {"argv": sys.argv[2:], "env": dict(os.environ), "cwd": os.getcwd(), "pid": os.getpid()}
+        keep(os.path.join(folder, "record.json"), json.dumps(record).encode())
     elif do in ("read_line", "read_all"):
         data = sys.stdin.buffer.readline() if do == "read_line" else sys.stdin.buffer.read()
-        with open(os.path.join(folder, "request"), "wb") as file:
-            file.write(data)
+        keep(os.path.join(folder, "request"), data)
     elif do == "wait_for_end":
         while os.read(0, 65536):
             pass

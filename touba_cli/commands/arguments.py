@@ -78,7 +78,7 @@ def _split(command: str, words: list[str]) -> dict[str, Any]:
             continue
         flag, equals, value = word.partition("=")
         row, setting = _row(command, flag, rows)
-        if row.name in found:
+        if row.name in found and row.kind != "paths":
             raise ToubaFailure("UsageError", f"{row.flag} is given twice")
         if row.kind == "switch":
             if equals:
@@ -90,7 +90,10 @@ def _split(command: str, words: list[str]) -> dict[str, Any]:
                 raise ToubaFailure("UsageError", f"{row.flag} needs a value: {row.flag}=VALUE")
             value = words[position]
             position += 1
-        found[row.name] = value
+        if row.kind == "paths":
+            found.setdefault(row.name, []).append(value)
+        else:
+            found[row.name] = value
     return found
 
 

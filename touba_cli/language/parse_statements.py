@@ -52,7 +52,7 @@ class StatementReader(EffectReader):
             else:
                 statements.append(statement)
                 # Of `a; b` only `a` was read.
-                damaged = damaged or (line.bad and any(token.kind == ";" for token in line.tokens[:-2]))
+                damaged = damaged or (line.bad and any(token.text.startswith(";") for token in line.tokens))
         return Block(self.block_span(header), statements, damaged or self.next == first)
 
     def statement(self, line: Line) -> Statement | None:
