@@ -155,9 +155,7 @@ OTHERS = ("benchmark",)
 
 def fill(page: str) -> str:
     """A page with its tables as they are now. Raises KeyError for a table that does not exist."""
-    return MARKED.sub(
-        lambda found: found[0] if found[1] in OTHERS else found[1] + found[2] + TABLES[found[1]](), page
-    )
+    return MARKED.sub(lambda found: found[0] if found[1] in OTHERS else found[1] + found[2] + TABLES[found[1]](), page)
 
 
 def contents() -> dict[Path, str]:

@@ -18,7 +18,19 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 OURS = ("touba_cli", "touba_sdk")
 #: never on the run path, whatever a list says
-BANNED = {"asyncio", "argparse", "dataclasses", "enum", "inspect", "json", "logging", "pathlib", "re", "subprocess", "typing"}
+BANNED = {
+    "asyncio",
+    "argparse",
+    "dataclasses",
+    "enum",
+    "inspect",
+    "json",
+    "logging",
+    "pathlib",
+    "re",
+    "subprocess",
+    "typing",
+}
 
 PROGRAM = """module start
 
@@ -54,7 +66,9 @@ def interpreter() -> str:
 
 def loaded(arguments: list[str], folder: Path, text: str = "") -> set[str]:
     """Modules that a start of Python loads beyond an empty one with the same flags."""
-    flags = [argument for argument in arguments if argument.startswith("-")][: arguments.index("--") if "--" in arguments else None]
+    flags = [argument for argument in arguments if argument.startswith("-")][
+        : arguments.index("--") if "--" in arguments else None
+    ]
     command = [argument for argument in arguments if argument != "--"]
     environment = {"PYTHONPATH": str(ROOT), "PATH": os.environ["PATH"], "PYTHONHASHSEED": "0"}
 

@@ -114,6 +114,7 @@ BRACKET_DEPTH = LIMITS["bracket_depth"].default
 BLOCK_DEPTH = LIMITS["block_depth"].default
 EXPRESSION_DEPTH = LIMITS["expression_depth"].default
 TYPE_MEMBERS = LIMITS["type_members"].default
+CALLABLE_SLOTS = LIMITS["callable_slots"].default
 LEFT_OUT_FIELDS = LIMITS["left_out_fields"].default
 INTERPOLATION_DEPTH = LIMITS["interpolation_depth"].default
 PATTERN_CHARACTERS = LIMITS["pattern_characters"].default

@@ -27,6 +27,7 @@ from touba_sdk.agent import (
     RunCompleted,
     RunInfo,
     Session,
+    Terminate,
     ToolCall,
     ToolCallInfo,
     ToolCompleted,
@@ -47,6 +48,7 @@ from .kit import (
     ask,
     call,
     function_model,
+    raising,
     results,
     roles,
     say,
@@ -80,6 +82,31 @@ def test_case_113_a_committed_answer_beats_a_cancellation(cancel_door: Door) -> 
     assert (played.result.stop, played.result.text) == ("end_turn", "done")
     assert played.types[-2:] == ["turn_completed", "run_completed"]
     assert played.seen[-1].type == "run_completed"
+
+
+def test_a_terminated_turn_beats_a_cancellation(cancel_door: Door) -> None:
+    async def prepare(info: RunInfo) -> None:
+        cancel_door.cancel()
+        await until_cancelled()
+
+    stop = raising("stop", Terminate("the end"))
+    played = cancel_door.play(agent(Model(ask(call("c1", "stop"))), stop, prepare_turn=prepare))
+    assert played.result is not None
+    assert (played.result.stop, played.error) == ("terminated", None)
+    assert results(played.session) == [("the end", False)]
+    assert played.events[-1].type == "run_completed"
+
+
+@pytest.mark.parametrize("limit", [{"max_turns": 1}, {"max_tokens": 1}, {"stop_when": lambda info: True}])
+@pytest.mark.parametrize("name", ["run-asyncio", "run-trio", "stream-asyncio", "stream-trio"])
+def test_a_cancellation_is_seen_before_the_limits(name: str, limit: dict[str, Any]) -> None:
+    door = Door(name)
+    played = door.play(agent(Model(add_call()), prepare_turn=lambda info: door.cancel(), **limit))
+    assert isinstance(played.error, CancelledError)
+    assert played.result is not None
+    assert (played.result.stop, played.result.turns) == (None, 1)
+    assert results(played.session) == [("5", False)]
+    assert played.events[-1].type == "run_cancelled"
 
 
 def test_a_committed_answer_does_not_beat_a_cancellation_when_more_is_queued(cancel_door: Door) -> None:

@@ -113,11 +113,23 @@ DOCUMENT_FAULTS: list[tuple[Callable[[Document], None], str]] = [
     (change("types type:app/Amount of 2 0", ["length", 1, 2]), "`length` constrains Text, List and Map, not Decimal"),
     (change("types type:app/Amount of 2 0", ["like", "a"]), "of[2][0]: this is not a constraint"),
     (change("types type:app/Amount of 2 0", ["matching", "a"]), "of[2][0]: `matching` constrains Text, not Decimal"),
-    (change("types type:app/Amount of", ["is", "Text", [["matching", "a("]]]), "of[2][0][1]: this `(` is not closed (at character 1)"),
-    (change("types type:app/Amount of", ["is", "Text", [["matching", "(a?){9999}"]]]), "of[2][0][1]: the pattern needs more than 500 states"),
-    (change("types type:app/Amount of", ["is", "Text", [["matching", f"a{{{n}}}"] for n in range(470, 499)]]), "of[2][20][1]: the patterns of the program have more than 10000 states"),
+    (
+        change("types type:app/Amount of", ["is", "Text", [["matching", "a("]]]),
+        "of[2][0][1]: this `(` is not closed (at character 1)",
+    ),
+    (
+        change("types type:app/Amount of", ["is", "Text", [["matching", "(a?){9999}"]]]),
+        "of[2][0][1]: the pattern needs more than 500 states",
+    ),
+    (
+        change("types type:app/Amount of", ["is", "Text", [["matching", f"a{{{n}}}"] for n in range(470, 499)]]),
+        "of[2][20][1]: the patterns of the program have more than 10000 states",
+    ),
     (change("types type:app/Amount of", ["is", "Text", [["matching", 7]]]), "of[2][0][1]: text was expected"),
-    (change("types type:app/Amount of", ["is", "Text", [["format", "e-mail"]]]), "of[2][0][1]: the format `e-mail` is not known; did you mean `email`?"),
+    (
+        change("types type:app/Amount of", ["is", "Text", [["format", "e-mail"]]]),
+        "of[2][0][1]: the format `e-mail` is not known; did you mean `email`?",
+    ),
     (change("types type:app/Amount of 2 0", ["format", "email"]), "of[2][0]: `format` constrains Text, not Decimal"),
     (change("types type:app/Amount of 2 0", ["min"]), "an array of 2 was expected"),
     (change("types type:app/Amount of 1", "Text"), "Text was expected, not Decimal"),
@@ -312,8 +324,14 @@ CODE_FAULTS: list[tuple[list[list[Any]], str]] = [
         ".code[4][1][1]: slot 0 is read where it may not be set",
     ),
     # effects
-    ([["call", 1, None, "tool:app/Gone", []], GIVE], ".code[0][3]: `tool:app/Gone` is not a tool, skill, strategy or agent"),
-    ([["call", 1, None, "function:app/F", []], GIVE], ".code[0][3]: `function:app/F` is not a tool, skill, strategy or agent"),
+    (
+        [["call", 1, None, "tool:app/Gone", []], GIVE],
+        ".code[0][3]: `tool:app/Gone` is not a tool, skill, strategy or agent",
+    ),
+    (
+        [["call", 1, None, "function:app/F", []], GIVE],
+        ".code[0][3]: `function:app/F` is not a tool, skill, strategy or agent",
+    ),
     ([["call", 1, None, "strategy:app/Run", [ONE]], GIVE], ".code[0][4]: an array of 0 was expected, not of 1"),
     ([["call", 2, None, "strategy:app/Run", []], GIVE], ".code[0][1]: the next effect site has the number 1"),
     ([["call", 1, 4, "strategy:app/Run", []], GIVE], ".code[0][2]: slot 4 holds Text, not Int"),

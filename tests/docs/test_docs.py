@@ -57,13 +57,22 @@ def environment(folder: Path) -> dict[str, str]:
 def agrees(expected: str, actual: str) -> bool:
     pattern = ""
     for line in expected.strip("\n").split("\n"):
-        pattern += r"(?:.*\n)*?" if line.strip() == "..." else re.escape(line.rstrip()).replace(r"\.\.\.", ".*") + r"[ ]*\n"
+        pattern += (
+            r"(?:.*\n)*?" if line.strip() == "..." else re.escape(line.rstrip()).replace(r"\.\.\.", ".*") + r"[ ]*\n"
+        )
     return re.fullmatch(pattern, actual.strip("\n") + "\n") is not None
 
 
 def run(block: Block, command: list[str], folder: Path, text: str | None = None) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        command, cwd=folder, env=environment(folder), input=text, capture_output=True, text=True, timeout=120, check=False
+        command,
+        cwd=folder,
+        env=environment(folder),
+        input=text,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
     )
 
 
@@ -85,7 +94,9 @@ def execute(block: Block, folder: Path) -> None:
     elif block.language == "python" and (block.runs or not title):
         done = run(block, [sys.executable, title or "-"], folder, None if title else block.text)
         assert done.returncode == 0, f"{block.place}:\n{done.stdout}{done.stderr}"
-        assert agrees(block.attributes.get("output", "...").replace("\\n", "\n"), done.stdout), f"{block.place}: printed\n{done.stdout}"
+        assert agrees(block.attributes.get("output", "...").replace("\\n", "\n"), done.stdout), (
+            f"{block.place}: printed\n{done.stdout}"
+        )
     elif block.language == "console":
         for command, expected in re.findall(r"^\$ ([^\n]*)\n((?:(?!\$ )[^\n]*\n)*)", block.text, re.MULTILINE):
             done = run(block, ["bash", "-c", f"{{ {command}\n}} 2>&1"], folder)
@@ -107,7 +118,9 @@ def compile_block(block: Block, folder: Path, title: str | None) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_block_of_the_page_does_what_it_shows(page: Path, tmp_path: Path) -> None:
     found = blocks(page)
-    assert page.read_text("utf-8").count("```") == 2 * len(found), f"{page.name}: a block is not closed, or is indented oddly"
+    assert page.read_text("utf-8").count("```") == 2 * len(found), (
+        f"{page.name}: a block is not closed, or is indented oddly"
+    )
     for example in ("quickstart", "invoice_review"):
         if (ROOT / "examples" / example).is_dir():
             shutil.copytree(ROOT / "examples" / example, tmp_path / "examples" / example)

@@ -10,7 +10,15 @@ from tests.language.programs import Texts
 from touba_cli.language.compiler import compile_program
 from touba_cli.language.diagnostics import CODES, Diagnostic
 from touba_cli.language.pages import ENTRY, Page, read_page
-from touba_cli.limits import BLOCK_DEPTH, BRACKET_DEPTH, LEFT_OUT_FIELDS, SOURCE_BYTES, SOURCE_FILES, TYPE_MEMBERS
+from touba_cli.limits import (
+    BLOCK_DEPTH,
+    BRACKET_DEPTH,
+    CALLABLE_SLOTS,
+    LEFT_OUT_FIELDS,
+    SOURCE_BYTES,
+    SOURCE_FILES,
+    TYPE_MEMBERS,
+)
 
 CASES = Path(__file__).resolve().parent.parent / "conformance"
 PAGES: dict[str, Page] = {code: read_page(code) for code in CODES}
@@ -20,7 +28,7 @@ class Files(Texts):
     """Source files by path, as texts or as bytes."""
 
     def __init__(self, files: Mapping[str, str | bytes]):
-        super().__init__({path: "" for path in files})
+        super().__init__(dict.fromkeys(files, ""))
         self._files = files
 
     def read(self, path: str) -> bytes:
@@ -51,7 +59,11 @@ def function(value: str, gives: str = "Int") -> str:
 def _nested_blocks() -> dict[str, str | bytes]:
     lines = [f"{'    ' * (depth + 2)}if n > {depth}" for depth in range(BLOCK_DEPTH + 1)]
     lines.append("    " * (BLOCK_DEPTH + 3) + "give 1")
-    return {ENTRY: "module app\n\nfunction Run\n    takes n as Int\n    gives Int\n    do\n" + "\n".join(lines) + "\n        give 0\n"}
+    return {
+        ENTRY: "module app\n\nfunction Run\n    takes n as Int\n    gives Int\n    do\n"
+        + "\n".join(lines)
+        + "\n        give 0\n"
+    }
 
 
 def _row_of_modules() -> dict[str, str | bytes]:
@@ -72,6 +84,11 @@ def _records_left_empty() -> dict[str, str | bytes]:
     return {ENTRY: "module app\n\n" + _record(fields) + head + "".join(lines) + "        give 1\n"}
 
 
+def _many_names() -> dict[str, str | bytes]:
+    lines = [f"        let _a{number} = {number}\n" for number in range(CALLABLE_SLOTS + 1)]
+    return {ENTRY: "module app\n\nfunction Run\n    gives Int\n    do\n" + "".join(lines) + "        give 1\n"}
+
+
 def _large_patterns() -> dict[str, str | bytes]:
     fields = [f'    field_{number} as Text matching "[a-z]{{1,400}}{number}"\n' for number in range(25)]
     return {ENTRY: "module app\n\ntype Notes\n" + "".join(fields)}
@@ -88,6 +105,7 @@ BUILT: dict[str, Callable[[], Mapping[str, str | bytes]]] = {
     "TB9006": lambda: {ENTRY: "module app\n\ntype Table\n    rows as " + "List of " * 33 + "Text\n"},
     "TB9007": lambda: {ENTRY: "module app\n\n" + _record(TYPE_MEMBERS + 1)},
     "TB9008": _records_left_empty,
+    "TB9009": _many_names,
     "TB9010": _large_patterns,
 }
 

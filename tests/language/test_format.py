@@ -280,7 +280,9 @@ def test_the_deepest_brackets_are_formatted() -> None:
 # --- refusals ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("text", ["module a\ntype\n", "module a\n\tx\n", "module a\nfunction F\n    do\n        give (1\n"])
+@pytest.mark.parametrize(
+    "text", ["module a\ntype\n", "module a\n\tx\n", "module a\nfunction F\n    do\n        give (1\n"]
+)
 def test_what_cannot_be_read_is_refused_with_its_problems(text: str) -> None:
     problems = Problems()
     assert format_source(Source("a.tb", text), problems) is None

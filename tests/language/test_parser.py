@@ -188,7 +188,7 @@ WRONG_STATEMENTS = [
     ("// a comment's text", "TB2008 5:9", "begins with `#`"),
     ("/* a\nlet ' */\nlet x = 1", "TB2008 5:9", "begins with `#`"),
     ("let x = a \\\n    + b", "TB2008 5:19", "inside brackets"),
-    ("let x = 'a' + b", "TB2008 5:17", 'write "a"'),
+    ("let x = 'a' + b", "TB2008 5:17", 'write `"a"`'),
     ('let x = f"{a}"', "TB2008 5:17", "without `f`"),
     ("let x = null", "TB2008 5:17", "`none`"),
     ("let x = None", "TB2008 5:17", "`none`"),

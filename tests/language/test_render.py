@@ -72,7 +72,9 @@ def test_two_places_in_one_line_share_it() -> None:
 
 def test_places_without_width_and_of_many_lines() -> None:
     empty = Parsed(b"").diagnostics[0]
-    assert render(empty) == "error[TB2009]: the `module` line is missing\n --> a.tb:1:1\n  = begin the file with `module name`"
+    assert render(empty) == (
+        "error[TB2009]: the `module` line is missing\n --> a.tb:1:1\n  = begin the file with `module name`"
+    )
     source = Source("a.tb", "ab\ncd\n")
     assert (
         render(Diagnostic("TB2006", "t", source, Span(1, 5))) == "error[TB2006]: t\n --> a.tb:1:2\n  |\n1 | ab\n  |  ^"

@@ -6,8 +6,10 @@ user wrote in backticks, no names of classes, no line breaks. Both fit a line; a
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -16,14 +18,17 @@ from tests.language.parsing import Parsed, body
 from tests.language.programs import compiled
 from tests.language.test_parser import WRONG_DECLARATIONS, WRONG_STATEMENTS
 from tests.language.test_python_people import PROGRAMS
+from touba_cli.language import diagnostics
 from touba_cli.language.diagnostics import CODES, Diagnostic
+
+COMPILER = Path(diagnostics.__file__).parent
 
 LONGEST = {"title": 120, "label": 120, "related": 120, "help": 200}
 
 #: words with a capital letter that are the language's own, or everybody's
 OWN_WORDS = {
     "Text", "Int", "Decimal", "Float", "Bool", "Date", "DateTime", "Duration", "Json", "List", "Map", "Optional",
-    "Nothing", "UTF", "ASCII", "UTC", "A", "ISO", "RFC",
+    "Nothing", "UTF", "ASCII", "UTC", "A", "ISO", "RFC", "JSON", "Unicode", "Touba",
 }  # fmt: skip
 
 QUOTED = re.compile(r"`+[^`]*`+")
@@ -47,7 +52,9 @@ def faults(text: str, longest: int) -> list[str]:
         found.append(f"it has at most {longest} characters")
     if any(word[0].isupper() or "_" in word for word in strange):
         found.append("what a program says, and no name of a class, stands in backticks")
-    if any(sign in bare for sign in ("{", "}", '"', "'", "None", "True", "False")) and not re.search("[a-z]'s?( |$)", bare):
+    if any(sign in bare for sign in ("{", "}", '"', "'", "None", "True", "False")) and not re.search(
+        "[a-z]'s?( |$)", bare
+    ):
         found.append("code stands in backticks")
     return found
 
@@ -104,6 +111,28 @@ def test_what_wrong_lines_show() -> None:
     assert broken(found) == []
 
 
+def written_texts() -> Iterator[tuple[str, str]]:
+    """Every title, label and help that stands beside a code in the compiler, with `x` for what is put in: place, text."""
+    for path in sorted(COMPILER.glob("*.py")):
+        for call in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if not isinstance(call, ast.Call) or not any(
+                isinstance(each, ast.Constant) and each.value in CODES for each in call.args
+            ):
+                continue
+            for node in (*call.args, *(each.value for each in call.keywords if each.arg in ("label", "help"))):
+                if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value not in CODES:
+                    yield f"{path.name}:{node.lineno}", node.value
+                elif isinstance(node, ast.JoinedStr):
+                    parts = (str(each.value) if isinstance(each, ast.Constant) else "x" for each in node.values)
+                    yield f"{path.name}:{node.lineno}", "".join(parts)
+
+
+def test_what_no_program_of_the_tests_shows() -> None:
+    found = list(written_texts())
+    assert len(found) > 300
+    assert [f"{place} {text!r}: {fault}" for place, text in found if text for fault in faults(text, 120)] == []
+
+
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
@@ -121,5 +150,10 @@ def test_the_rules_notice(text: str, fault: str) -> None:
 
 
 def test_the_rules_let_pass() -> None:
-    for text in ("`due_on` is a Date", "a Float and an Int do not mix", "`“` (U+201C) is only allowed in texts", "it takes Ints"):
+    for text in (
+        "`due_on` is a Date",
+        "a Float and an Int do not mix",
+        "`“` (U+201C) is only allowed in texts",
+        "it takes Ints",
+    ):
         assert faults(text, 120) == []

@@ -10,7 +10,7 @@ import pytest
 
 from touba_cli.air.program import read_program, write_program
 from touba_cli.language.compiler import Compiled, compile_program
-from touba_cli.limits import LEFT_OUT_FIELDS, SOURCE_BYTES, TYPE_MEMBERS
+from touba_cli.limits import CALLABLE_SLOTS, LEFT_OUT_FIELDS, SOURCE_BYTES, TYPE_MEMBERS
 from touba_cli.project.sources import ProjectSources
 
 HEAD = "module app\n\n"
@@ -50,6 +50,17 @@ def test_a_program_leaves_out_so_many_fields(tmp_path: Path) -> None:
     assert compiled(tmp_path, HEAD + record(1_000) + strategy(*lines)).air is not None
     found = compiled(tmp_path, HEAD + record(1_000) + strategy(*lines, "let _over = R()"))
     assert [each.code for each in found.diagnostics] == ["TB9008"]
+
+
+def test_a_callable_has_so_many_slots(tmp_path: Path) -> None:
+    lines = [f"let _a{number} = 1" for number in range(CALLABLE_SLOTS)]
+    most = compiled(tmp_path, HEAD + strategy(*lines))
+    assert most.air is not None
+    assert read_program(write_program(most.air)).callables
+    found = compiled(tmp_path, HEAD + strategy(*lines, "let _over = 1"))
+    assert [each.code for each in found.diagnostics] == ["TB9009"]
+    inside = ["parallel for each n in [1, 2]", *(f"    let _b{number} = n" for number in range(CALLABLE_SLOTS + 1))]
+    assert [each.code for each in compiled(tmp_path, HEAD + strategy(*inside)).diagnostics] == ["TB9009"]
 
 
 WIDE = record(1_000)

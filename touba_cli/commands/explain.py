@@ -1,4 +1,4 @@
-"""`touba explain CODE`: what a code means and what to do, with a wrong and a right program for those of the compiler."""
+"""`touba explain CODE`: what a code means, with a wrong and a right program for those of the compiler."""
 
 from __future__ import annotations
 

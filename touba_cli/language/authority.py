@@ -50,7 +50,9 @@ class Authority:
             caller.unit.source,
             node.span,
             "this call",
-            related=(Related(callers, f"`{called.name}` accepts only these callers", _source(called.unit, caller.unit)),),
+            related=(
+                Related(callers, f"`{called.name}` accepts only these callers", _source(called.unit, caller.unit)),
+            ),
             help=f"add `{caller.kind} {caller.name}` to `callable_by` of `{called.name}`, or call what lists it",
             candidates=known,
         )

@@ -118,8 +118,8 @@ def _matching(unit: Unit, node: tree.Constraint, base: TypeForm, patterns: dict[
         return None
     if sum(patterns.values()) > ALL_PATTERN_STATES:
         unit.problems.add(
-            "TB9010", f"the patterns of the program have more than {ALL_PATTERN_STATES:,} states", unit.source, text.span,
-            "use shorter quantities; `length` bounds a text at no cost",
+            "TB9010", f"the patterns of the program have more than {ALL_PATTERN_STATES:,} states", unit.source,
+            text.span, "use shorter quantities; `length` bounds a text at no cost",
         )  # fmt: skip
         del patterns[pattern]
         return None

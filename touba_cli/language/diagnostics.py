@@ -103,6 +103,7 @@ CODES: dict[str, str] = {
     "TB9006": "an expression or a type is nested too deep",
     "TB9007": "a type has too many fields or variants",
     "TB9008": "a program leaves out too many Optional fields",
+    "TB9009": "a callable has too many inputs and names",
     "TB9010": "the patterns of a program are too large",
 }
 

@@ -104,6 +104,7 @@ def _branch(
         goes_on = inside.block(block)
     result.finish(inside, goes_on)
     inside.check_depth()
+    inside.check_slots(place)
     takes = scopes.slots[: len(captured) + (element is not None)]
     lines.owner.branches[ref] = (
         {

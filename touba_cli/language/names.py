@@ -275,6 +275,8 @@ class _Loader:
     def _load_module(self, unit: Unit, name: str, node: tree.Import) -> Unit | None:
         paths = self.sources.find(name)
         span = _path_span(node)
+        if not paths and unit.source.position(node.span.start)[0] in unit.broken:
+            return None  # the line was reported, and what it means is not certain
         if not paths:
             tried = " and ".join(f"`{path}`" for path in self.sources.places(name))
             title = f"no module `{name}` exists; it was looked for as {tried}"
@@ -470,7 +472,7 @@ def report_duplicates(unit: Unit, names: Iterable[tree.Name], what: str) -> bool
         if first is not name:
             found = True
             unit.problems.add(
-                "TB3002", f"{what} `{name.text}` stands twice", unit.source, name.span, "remove it, or use another name",
-                related=(Related(first.span, "the first"),),
+                "TB3002", f"{what} `{name.text}` stands twice", unit.source, name.span,
+                "remove it, or use another name", related=(Related(first.span, "the first"),),
             )  # fmt: skip
     return found

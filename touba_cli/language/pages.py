@@ -1,8 +1,8 @@
 """The pages of `touba explain`: for each code of the compiler why it exists, a wrong and a right program.
 
-A page is `explain/CODE.md`: its title, why, and programs as blocks ```` ```touba wrong ```` and ```` ```touba right ````.
-A block without a title is the entry, `app.tb`; a module beside it names its file: ```` ```touba right title="shop.tb" ````.
-A program that cannot be shown as text is described in words instead. The tests execute every program.
+A page is `explain/CODE.md`: its title, why, and programs as blocks of the kinds `touba wrong` and `touba right`. A
+block without a title is the entry, `app.tb`; a module beside it names its file: `touba right title="shop.tb"`. Where a
+program cannot be shown as text, words describe it. The tests execute every program.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..air.types import PROBLEM, thaw
+from ..limits import CALLABLE_SLOTS
 from . import tree
 from .body import Body
 from .branches import when
@@ -492,6 +493,7 @@ class Lines:
         self.body.scopes.close()
         self.results.finish(self, goes_on)
         self.check_depth()
+        self.check_slots(node.name.span)
         return {
             "slots": [[name, thaw(form)] for name, form in self.body.scopes.slots],
             "code": self.code.instructions,
@@ -502,3 +504,11 @@ class Lines:
         for instruction, span in zip(self.code.instructions, self.code.spans, strict=True):
             if depth_of(instruction) > INSTRUCTION_DEPTH:
                 self.body.report("TB9006", "the expression is nested too deep", span, "bind a part of it with `let`")
+
+    def check_slots(self, span: tree.Span) -> None:
+        """Report a callable or branch that has more slots than one may have."""
+        if len(self.body.scopes.slots) > CALLABLE_SLOTS:
+            self.body.report(
+                "TB9009", f"there are more than {CALLABLE_SLOTS:,} inputs and names in one block of code", span,
+                "move a part of it into a function or skill",
+            )  # fmt: skip

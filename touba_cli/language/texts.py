@@ -147,7 +147,7 @@ class TextReader:
             else:
                 self._lexer.report(
                     "TB1006", f"`{match[0]}` is not a Unicode scalar value", at, match.end(),
-                    "use a code point up to 10FFFF that is no surrogate",
+                    "use a code point up to `10FFFF` that is no surrogate",
                 )  # fmt: skip
             return match.end()
         if letter == "u":
