@@ -69,5 +69,6 @@ def test_so_many_problems_are_shown_at_a_terminal(project: Project) -> None:
     project.write("app.tb", f"module app\n\nfunction F\n    gives Int\n    do\n{lines}        give 1\n")
     done = project.touba("check", "app.tb")
     assert (done.stdout + done.stderr.encode()).count(b"error[TB3001]") == DIAGNOSTICS_SHOWN
+    assert "and 3 more: 3 in app.tb" in done.stdout.decode() + done.stderr
     whole = project.touba("check", "app.tb", "--json")
     assert len(whole.document["diagnostics"]) >= DIAGNOSTICS_SHOWN + 3

@@ -301,9 +301,10 @@ async def test_a_stream_is_kept_once_it_was_read_to_its_end() -> None:
         [TextDelta("?"), MessageEnd()],
         [TextDelta("no"), MessageEnd(FinishReason.CONTENT_FILTER)],
         [MessageEnd(FinishReason.STOP)],
+        Response(assistant_text("so f"), FinishReason.STOP, partial=True),
         OverloadedError("busy"),
     ],
-    ids=["cut", "unknown", "filtered", "empty", "failed"],
+    ids=["cut", "unknown", "filtered", "empty", "partial", "failed"],
 )
 async def test_what_did_not_end_by_itself_is_not_kept(step: Any) -> None:
     store = MemoryCacheStore()

@@ -9,7 +9,7 @@ import sys
 from .. import __version__
 from ..documents import read_document
 from ..errors import ToubaFailure
-from ..limits import DIAGNOSTICS_SHOWN, REQUEST_BYTES
+from ..limits import REQUEST_BYTES
 from ..project.files import cause, check_readable, inside, shown
 from ..runtime.interrupts import Cancelled
 from .arguments import from_request, merge, parse
@@ -230,11 +230,8 @@ def errors_failure(diagnostics: list[Diagnostic], what: str) -> ToubaFailure:
 
 
 def render_diagnostics(diagnostics: list[Diagnostic]) -> str:
-    """Problems as a terminal shows them, at most `DIAGNOSTICS_SHOWN` of them."""
-    from ..language.render import render
+    """Problems as a terminal shows them, with an empty line after the last; many are counted."""
+    from ..language.render import render_all
 
-    shown_ones = diagnostics[:DIAGNOSTICS_SHOWN]
-    text = "\n".join(render(each).rstrip("\n") + "\n" for each in shown_ones)
-    if len(diagnostics) > len(shown_ones):
-        text += f"\n… and {len(diagnostics) - len(shown_ones)} more\n"
+    text = render_all(diagnostics)
     return text + "\n" if text else text

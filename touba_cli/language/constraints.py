@@ -12,7 +12,7 @@ from . import tree
 from .diagnostics import Fix
 from .forms import UNKNOWN, show
 from .hints import near
-from .literals import OutOfRange, as_decimal, comparable, literal
+from .literals import SAFE_INTEGER, OutOfRange, as_decimal, comparable, literal
 from .names import Unit
 
 if TYPE_CHECKING:
@@ -63,6 +63,11 @@ def _length(unit: Unit, node: tree.Constraint, base: TypeForm) -> TypeForm | Non
         return None
     if node.low is not None and node.high is not None and node.low > node.high:
         _report(unit, node, f"no length is from {node.low} to {node.high}", "exchange the two")
+        return None
+    if max(node.low or 0, node.high or 0) > SAFE_INTEGER:
+        unit.problems.add(
+            "TB4010", f"a length is at most {SAFE_INTEGER}", unit.source, node.span, "write a smaller number"
+        )
         return None
     return ("length", node.low, node.high)
 

@@ -236,7 +236,7 @@ class _Writer:
 
     @staticmethod
     def _set_blanks(entries: list[_Entry]) -> None:
-        """At most one blank line; none at the beginning of a block or behind documentation, one between declarations."""
+        """At most one blank line; none at the start of a block or behind documentation, one between declarations."""
         above: Line | None = None
         at = 0
         while at < len(entries):
