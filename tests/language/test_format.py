@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 from pathlib import Path
 
@@ -103,19 +104,19 @@ def test_formatting_changes_no_digest() -> None:
     assert compiled > 100
 
 
-@given(st.sampled_from(READABLE), st.randoms(use_true_random=False))
-@settings(max_examples=300, deadline=None)
-def test_layout_of_any_kind_gives_a_program_of_the_same_meaning(text: str, chance: object) -> None:
+@given(st.sampled_from(READABLE), st.integers(0, 2**32))
+@settings(max_examples=200, deadline=None)
+def test_layout_of_any_kind_gives_a_program_of_the_same_meaning(text: str, seed: int) -> None:
     """Lines and comments are put wherever they may stand; the result is formatted, and formatted again."""
-    made = formatted(scattered(text, chance))
+    made = formatted(scattered(text, seed))
     assert read_module(Source("a.tb", made), Problems()).module.name == read_module(
         Source("a.tb", text), Problems()
     ).module.name  # fmt: skip
 
 
-def scattered(text: str, chance: object) -> str:
+def scattered(text: str, seed: int) -> str:
     """A program with breaks, blank lines and comments put between its tokens."""
-    pick = chance.random  # type: ignore[attr-defined]
+    pick = random.Random(seed).random
     out: list[str] = []
     last = depth = 0
     for token in tokenize(Source("a.tb", text), Problems()).tokens:
@@ -187,7 +188,7 @@ LAYOUTS = {
     "comments": (
         "# first\nmodule a   # of a\n#second\ntype A#of A\n  # in A  \n  x as Int\n  # end of A\n# before B\n\n## doc\n\ntype B\n"
         "  y as Int\n   # deep\n # shallow\n",
-        "# first\nmodule a  # of a\n#second\n\ntype A  #of A\n    # in A\n    x as Int\n    # end of A\n# before B\n\n## doc\n"
+        "# first\nmodule a  # of a\n\n#second\ntype A  #of A\n    # in A\n    x as Int\n    # end of A\n# before B\n\n## doc\n"
         "type B\n    y as Int\n    # deep\n# shallow\n",
     ),
     "comments in brackets": (
@@ -245,12 +246,12 @@ def test_a_long_line_is_broken_at_its_last_bracket() -> None:
 def test_what_stands_alone_in_a_bracket_is_broken_at_its_loosest_words() -> None:
     made = formatted(
         f"module a\nfunction F\n    do\n        let x = (alpha and {LONG} or not {LONG} or {LONG})\n"
-        f"        let y = [Item(of: {LONG}, to: each) for each in {LONG} if each.is_of_interest]\n"
+        f"        let y = [Item(of: {LONG}, to: entry) for entry in {LONG} if entry.is_of_interest]\n"
     )
     assert made.endswith(
         f"        let x = (\n            alpha and {LONG}\n            or not {LONG}\n            or {LONG}\n        )\n"
-        f"        let y = [\n            Item(of: {LONG}, to: each)\n            for each in {LONG}\n"
-        "            if each.is_of_interest\n        ]\n"
+        f"        let y = [\n            Item(of: {LONG}, to: entry)\n            for entry in {LONG}\n"
+        "            if entry.is_of_interest\n        ]\n"
     )
 
 
@@ -265,10 +266,16 @@ def test_a_line_of_120_columns_is_kept_and_one_of_121_is_broken() -> None:
 def test_clauses_that_may_be_repeated_are_broken_into_lines() -> None:
     names = [f"{LONG}_{letter}" for letter in "abc"]
     text = "module a\n\nagent A\n    ## what it takes\n    takes " + ", ".join(f"{name} as Int" for name in names)
+    text += '\n    responsibility "r"\n'
     lines = "".join(f"    takes {name} as Int\n" for name in names)
-    assert formatted(text) == f"module a\n\nagent A\n    ## what it takes\n{lines}"
+    assert formatted(text) == f'module a\n\nagent A\n    ## what it takes\n{lines}    responsibility "r"\n'
     uses = ", ".join(f"tool {name.title().replace('_', '')}" for name in names)
-    assert formatted(f"module a\n\nagent A\n    uses {uses}\n    callable_by {uses}\n").count("\n    uses tool") == 3
+    assert (
+        formatted(f'module a\n\nagent A\n    responsibility "r"\n    uses {uses}\n    callable_by {uses}\n').count(
+            "\n    uses tool"
+        )
+        == 3
+    )
 
 
 def test_the_deepest_brackets_are_formatted() -> None:

@@ -7,7 +7,20 @@ from decimal import Decimal
 from typing import Any, assert_type
 
 from touba_sdk import AsyncToubaEngine, RunResult, ToubaEngine, define_tool
+from touba_sdk.agent import (
+    Agent,
+    AgentResult,
+    Deny,
+    Event,
+    ModelStreamEvent,
+    RunContext,
+    Session,
+    ToolCallInfo,
+    ToolDecision,
+    tool,
+)
 from touba_sdk.handlers import HandlerContext
+from touba_sdk.models import LanguageModel, Request, Response, TextDelta, generate_sync, user_text
 from touba_sdk.testing import FakeTool, ToubaProject, fake_tool
 
 
@@ -70,3 +83,43 @@ def kit(project: ToubaProject, fake: FakeTool) -> None:
     assert_type(project.bind(fake_tool("tool:app/A", len)), FakeTool)
     project.bind("tool:app/A", "handler.py")
     project.bind("tool:app/A")  # error: call-overload
+
+
+@tool
+def add(a: int, b: int) -> int:
+    "Add two integers."
+    return a + b
+
+
+@tool(parallel=True, timeout=2.0)
+async def search(query: str, ctx: RunContext) -> list[str]:
+    "Search."
+    return [query]
+
+
+def gate(info: ToolCallInfo) -> ToolDecision | None:
+    return Deny("no") if info.turn > 1 else None
+
+
+async def agents(model: LanguageModel, session: Session) -> None:
+    assert_type(add(1, 2), int)
+    assert_type(await search("q", None), list[str])  # error: arg-type
+    agent = Agent(model, tools=[add, search], before_tool=[gate], stop_when=lambda info: info.turns > 2)
+    result = await agent.run(session, "hello", user_text("again"))
+    assert_type(result, AgentResult)
+    if result.response is not None:
+        assert_type(result.response.incomplete_reason, str | None)
+    async with agent.stream(session, "go on") as stream:
+        async for event in stream:
+            assert_type(event, Event)
+            match event.payload:
+                case ModelStreamEvent(event=TextDelta(text=text)):
+                    assert_type(text, str)
+    assert_type(stream.result, AgentResult | None)
+    Agent(model, max_turn=3)  # error: call-arg
+    Agent(model, before_tool=lambda info: "yes")  # error: arg-type, return-value
+    session.append(3)  # error: arg-type
+
+
+def answers(model: LanguageModel) -> None:
+    assert_type(generate_sync(model, Request([user_text("hello")])), Response)

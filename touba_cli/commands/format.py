@@ -7,7 +7,7 @@ import os
 from ..codec import encode
 from ..errors import ToubaFailure
 from ..outcomes import PHASES
-from ..project.files import OutputFile, cause, shown
+from ..project.files import OutputFile, cause, inside, shown
 from ..runtime.envelope import error_object, exit_code
 from . import inputs
 from .output import STDOUT, ClosedPipe, error_text, note, print_document, print_text, visible_bytes, write_all
@@ -190,6 +190,7 @@ def _find(root: str, paths: list[str], started_in: str) -> list[str]:
     found: dict[str, None] = {}
     for path in paths:
         if os.path.isdir(os.path.join(root, path)):
+            inside(root, path, "the folder")
             for each in _programs(root, path):
                 found[inputs.find_source(root, each, started_in)] = None
         else:

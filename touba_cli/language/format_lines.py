@@ -249,26 +249,31 @@ class LineWriter:
         """
         groups = [at for at, each in enumerate(nodes) if isinstance(each, Group) and each.entries]
         forced = frozenset(at for at, each in enumerate(nodes) if isinstance(each, Group) and each.spread)
-        text, excess = self._assemble(nodes, forced, indent, tail)
+        _, excess = self._assemble(nodes, forced, indent, tail, only_measure=True)
         if not excess or not groups:
-            return text
+            return self._assemble(nodes, forced, indent, tail)[0]
         good = [at for at in groups if (each := nodes[at]) and isinstance(each, Group) and each.takes_comma] or groups
         if forced:
             choices = [frozenset((*forced, *good))]
         else:
             longest = max(good, key=lambda at: len(self._flat(nodes[at])))
             choices = [frozenset((good[-1],)), frozenset((longest,)), frozenset(good)]
-        best = (excess, text)
+        best = (excess, forced)
         for chosen in choices:
-            text, excess = self._assemble(nodes, chosen, indent, tail)
-            if not excess:
-                return text
+            _, excess = self._assemble(nodes, chosen, indent, tail, only_measure=True)
             if excess < best[0]:
-                best = (excess, text)
-        return best[1]
+                best = (excess, chosen)
+            if not excess:
+                break
+        return self._assemble(nodes, best[1], indent, tail)[0]
 
-    def _assemble(self, nodes: list[Piece], spread: frozenset[int], indent: int, tail: int) -> tuple[str, int]:
-        """The text with some groups spread, and by how many columns its own lines are too long."""
+    def _assemble(
+        self, nodes: list[Piece], spread: frozenset[int], indent: int, tail: int, *, only_measure: bool = False
+    ) -> tuple[str, int]:
+        """The text with some groups spread, and by how many columns its own lines are too long.
+
+        What is in the groups is left out where the text is only measured: else the time would double at each level.
+        """
         out: list[str] = []
         column = indent
         excess = 0
@@ -289,7 +294,7 @@ class LineWriter:
             before = node.closer if isinstance(node, Group) else node
             if at in spread and isinstance(node, Group):
                 excess += max(0, column + 1 - WIDTH)
-                out.append(self._spread(node, indent))
+                out.append("" if only_measure else self._spread(node, indent))
                 column = indent + 1
                 continue
             text = self._flat(node)
