@@ -85,4 +85,4 @@ def test_the_engines_agree(path: Path, tmp_path: Path) -> None:
 
 
 def test_most_cases_run() -> None:
-    assert len(RUN) > len(CASES) / 2
+    assert len(RUN) >= 200

@@ -431,6 +431,51 @@ def test_calls_of_interpreted_functions_are_counted_as_theirs() -> None:
     ]
 
 
+LARGE = ["sum.int", ["list", "Int", [["int", 1]] * 5_000]]
+
+
+def test_functions_that_are_interpreted_inside_generated_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(execution, "FIRST_STEPS", 7)
+    inner = callable_([["give", ["add.int", ["slot", 0], ["int", 1]]]], takes=["Int"])
+    calls_inner = ["add.int", ["slot", 1], ["apply", "function:app/Inner", [["slot", 0]]]]
+    outer = callable_([["set", 1, LARGE], ["give", calls_inner]], takes=["Int"], slots=["Int"])
+    calls_outer = ["apply", "function:app/Outer", [["slot", 1]]]
+    code = [
+        ["set", 0, ["int", 9]],
+        ["times", 0, 5],
+        ["set", 1, ["int", 4]],
+        ["set", 1, calls_outer],
+        ["again", 1, 0],
+        [
+            "set",
+            1,
+            ["sum.int", ["collect", 1, ["range.to", ["int", 510]], ["lt.int", ["slot", 1], ["int", 3]], calls_outer]],
+        ],
+        ["give", ["slot", 1]],
+    ]
+    main = callable_(code, slots=["Int", "Int"])
+    runner = Runner(program({MAIN: main, "function:app/Inner": inner, "function:app/Outer": outer}))
+    expected = runner.run("reference", 20_000)
+    assert runner.run("mixed", 20_000) == runner.run("generated", 20_000) == expected
+    monkeypatch.undo()
+    once = callable_([["set", 1, ["int", 4]], *code[5:]], slots=["Int", "Int"])
+    runner = Runner(program({MAIN: once, "function:app/Inner": inner, "function:app/Outer": outer}))
+    assert runner.run("mixed", 20_000) == runner.run("reference", 20_000)
+
+
+def test_depth_is_counted_through_both_engines() -> None:
+    one = callable_(
+        [["set", 1, LARGE], ["give", ["apply", "function:app/Two", [["slot", 0]]]]], takes=["Int"], slots=["Int"]
+    )
+    two = callable_([["give", ["apply", "function:app/One", [["slot", 0]]]]], takes=["Int"])
+    main = callable_([["give", ["apply", "function:app/Two", [["int", 1]]]]])
+    runner = Runner(program({MAIN: main, "function:app/One": one, "function:app/Two": two}))
+    for depth in (3, 8, 31):
+        expected = runner.run("reference", 20_000, max_depth=depth)
+        assert runner.run("generated", 20_000, max_depth=depth) == expected
+        assert expected[3][0] == "DepthLimitExceeded"
+
+
 class Stop(BaseException):
     """What a driver's pulse raises to cancel a run."""
 
