@@ -50,7 +50,7 @@ def environment(folder: Path) -> dict[str, str]:
         script = tools / name
         script.write_text(f'#!/bin/sh\nexec "{sys.executable}"{command} "$@"\n')
         script.chmod(0o755)
-    kept = {key: value for key, value in os.environ.items() if not key.startswith("TOUBA_")}
+    kept = {key: value for key, value in os.environ.items() if key == "TOUBA_CACHE_DIR" or not key.startswith("TOUBA_")}
     return {**kept, "PATH": f"{tools}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT), "NO_COLOR": "1"}
 
 
