@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import subprocess
-import sys
 import threading
 import time
 from concurrent.futures import CancelledError
@@ -567,7 +565,7 @@ def test_a_tool_in_a_thread_may_run_an_agent_synchronously() -> None:
     assert results(session) == [("from inside", False)]
 
 
-def test_an_interrupt_settles_the_run(repository: Any) -> None:
+def test_an_interrupt_settles_the_run(run_python: Any) -> None:
     program = """
 import os, signal, anyio
 from touba_sdk.agent import Agent, Session
@@ -604,14 +602,7 @@ for backend in ("asyncio", "trio"):
     except KeyboardInterrupt:
         show(session)
 """
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", program],
-        cwd=repository,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    done = run_python(program)
     assert done.stderr == ""
     assert done.stdout == "['tool execution cancelled'] None\n" * 4
 

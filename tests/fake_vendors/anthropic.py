@@ -11,7 +11,7 @@ from touba_sdk.models import FinishReason, ReasoningPart, ToolCallPart, Usage
 from touba_sdk.models.adapters import AnthropicModel
 from touba_sdk.testing.model_contract import Answer
 
-from .server import FakeVendor, Received, halves, light_client, pieces, sse
+from .server import FakeVendor, Received, halves, pieces, sse
 
 _REASONS = {
     FinishReason.STOP: "end_turn",
@@ -31,17 +31,8 @@ _KINDS = {
 class FakeAnthropic(FakeVendor):
     """Anthropic's Messages interface."""
 
-    model_name = "claude-sonnet-5"
-
-    def model(self, *, timeout: float = 10.0, **options: Any) -> Any:
-        given: dict[str, Any] = {
-            "api_key": "k", "base_url": self.url, "timeout": timeout,
-            "http_client": light_client, **options,
-        }  # fmt: skip
-        return AnthropicModel(given.pop("model", self.model_name), **given)
-
-    def unreachable(self) -> Any:
-        return AnthropicModel(self.model_name, api_key="k", base_url="http://127.0.0.1:9", timeout=5.0)
+    ADAPTER = AnthropicModel
+    MODEL = "claude-sonnet-5"
 
     # --- what it refuses --------------------------------------------------------------------------------------------
 
@@ -102,7 +93,7 @@ class FakeAnthropic(FakeVendor):
     def _message(self, answer: Answer, blocks: list[dict[str, Any]], stop: str | None) -> dict[str, Any]:
         odd = {"mood": {"good": True}} if answer.fault == "unknown_fields" else {}
         return {
-            "id": "msg_1", "type": "message", "role": "assistant", "model": self.model_name, "content": blocks,
+            "id": "msg_1", "type": "message", "role": "assistant", "model": self.MODEL, "content": blocks,
             "stop_reason": stop, "stop_sequence": None, "usage": usage(answer.usage), **odd,
         }  # fmt: skip
 

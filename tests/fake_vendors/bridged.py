@@ -32,7 +32,7 @@ class BridgedAnthropic(FakeAnthropic):
     def _bridge(self, url: str) -> Any:
         def make() -> AnthropicModel:
             client = anthropic.AsyncAnthropic(api_key="k", base_url=url, http_client=light_client())
-            return AnthropicModel(self.model_name, provider=AnthropicProvider(anthropic_client=client))
+            return AnthropicModel(self.MODEL, provider=AnthropicProvider(anthropic_client=client))
 
         return PydanticAIModel(make)
 
@@ -56,6 +56,6 @@ class BridgedOpenAI(FakeOpenAI):
     def _bridge(self, url: str) -> Any:
         def make() -> OpenAIResponsesModel:
             client = openai.AsyncOpenAI(api_key="k", base_url=url, http_client=light_client())
-            return OpenAIResponsesModel(self.model_name, provider=OpenAIProvider(openai_client=client))
+            return OpenAIResponsesModel(self.MODEL, provider=OpenAIProvider(openai_client=client))
 
         return PydanticAIModel(make)

@@ -12,7 +12,7 @@ from touba_sdk.models import FinishReason, ReasoningPart, ToolCallPart, Usage
 from touba_sdk.models.adapters import GeminiModel
 from touba_sdk.testing.model_contract import Answer
 
-from .server import FakeVendor, Received, light_client, pieces, sse
+from .server import FakeVendor, Received, pieces, sse
 
 _REASONS = {
     FinishReason.STOP: "STOP",
@@ -26,18 +26,9 @@ _KINDS = {400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 429: "RESOURCE_EXHAUS
 class FakeGemini(FakeVendor):
     """Google's Gemini interface, with calls that have no ids."""
 
+    ADAPTER = GeminiModel
+    MODEL = "gemini-2.5-flash"
     lacks = ("call ids", "cache writes")
-    model_name = "gemini-2.5-flash"
-
-    def model(self, *, timeout: float = 10.0, **options: Any) -> Any:
-        given: dict[str, Any] = {
-            "api_key": "k", "base_url": self.url, "timeout": timeout,
-            "http_client": light_client, **options,
-        }  # fmt: skip
-        return GeminiModel(given.pop("model", self.model_name), **given)
-
-    def unreachable(self) -> Any:
-        return GeminiModel(self.model_name, api_key="k", base_url="http://127.0.0.1:9", timeout=5.0)
 
     def read(self, body: Any) -> Any:
         return _camel(body)
@@ -50,7 +41,7 @@ class FakeGemini(FakeVendor):
     def refusal(self, received: Received) -> str | None:
         if ":countTokens" in received.path:
             return None
-        if f"/models/{self.model_name}:" not in received.path or received.headers.get("x-goog-api-key") != "k":
+        if f"/models/{self.MODEL}:" not in received.path or received.headers.get("x-goog-api-key") != "k":
             return "no such path, or no key"
         body = received.body
         for tool in body.get("tools", ()):
@@ -94,7 +85,7 @@ class FakeGemini(FakeVendor):
         if reason:
             candidate["finishReason"] = reason
         body = {
-            "candidates": [candidate], "usageMetadata": usage(counts), "modelVersion": self.model_name,
+            "candidates": [candidate], "usageMetadata": usage(counts), "modelVersion": self.MODEL,
             "responseId": "resp_1",
         }  # fmt: skip
         if answer.fault == "unknown_fields":

@@ -19,19 +19,14 @@ _REASONS = {FinishReason.LENGTH: "length"}
 class FakeOllama(FakeVendor):
     """Ollama, with calls that have ids."""
 
+    ADAPTER = OllamaModel
+    MODEL = "qwen3"
+    KEY = None
     lacks = ("refusal", "signatures", "cached tokens", "cache writes", "reasoning tokens")
     STREAM_TYPE: ClassVar[str] = "application/x-ndjson"
-    model_name = "qwen3"
 
-    def model(self, *, timeout: float = 10.0, **options: Any) -> Any:
-        given: dict[str, Any] = {
-            "base_url": self.url, "timeout": timeout,
-            "http_client": light_old_client, **options,
-        }  # fmt: skip
-        return OllamaModel(given.pop("model", self.model_name), **given)
-
-    def unreachable(self) -> Any:
-        return OllamaModel(self.model_name, base_url="http://127.0.0.1:9", timeout=5.0)
+    def http_client(self) -> Any:
+        return light_old_client()
 
     def refusal(self, received: Received) -> str | None:
         if received.path != "/api/chat":
@@ -47,7 +42,7 @@ class FakeOllama(FakeVendor):
         return None
 
     def _head(self) -> dict[str, Any]:
-        return {"model": self.model_name, "created_at": "2026-11-30T00:00:00Z"}
+        return {"model": self.MODEL, "created_at": "2026-11-30T00:00:00Z"}
 
     def _done(self, answer: Answer) -> dict[str, Any]:
         odd = {"mood": {"good": True}} if answer.fault == "unknown_fields" else {}

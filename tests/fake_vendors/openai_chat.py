@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from touba_sdk.models import FinishReason, Usage
+from touba_sdk.models import FinishReason
 from touba_sdk.models.adapters import OpenAIChatModel
 from touba_sdk.testing.model_contract import Answer
 
-from .openai_responses import _KINDS
-from .server import FakeVendor, Received, calls_of, halves, light_client, pieces, sse, texts_of
+from .openai_shared import error_body, usage
+from .server import FakeVendor, Received, calls_of, halves, pieces, sse, texts_of
 
 _REASONS = {
     FinishReason.STOP: "stop",
@@ -23,18 +23,10 @@ _REASONS = {
 class FakeOpenAIChat(FakeVendor):
     """OpenAI's Chat Completions interface, as OpenAI itself speaks it."""
 
+    ADAPTER = OpenAIChatModel
+    MODEL = "gpt-4.1"
+    ROOT = "/v1"
     lacks = ("reasoning", "signatures")
-    model_name = "gpt-4.1"
-
-    def model(self, *, timeout: float = 10.0, **options: Any) -> Any:
-        given: dict[str, Any] = {
-            "api_key": "k", "base_url": f"{self.url}/v1", "timeout": timeout,
-            "http_client": light_client, **options,
-        }  # fmt: skip
-        return OpenAIChatModel(given.pop("model", self.model_name), **given)
-
-    def unreachable(self) -> Any:
-        return OpenAIChatModel(self.model_name, api_key="k", base_url="http://127.0.0.1:9/v1", timeout=5.0)
 
     def refusal(self, received: Received) -> str | None:
         if received.path != "/v1/chat/completions":
@@ -65,10 +57,15 @@ class FakeOpenAIChat(FakeVendor):
         reason = "stop" if answer.refusal else _REASONS[answer.finish]
         choice = {"index": 0, "message": message, "finish_reason": reason, "logprobs": None}
         odd = {"mood": {"good": True}} if answer.fault == "unknown_fields" else {}
-        return {**self._head("chat.completion"), "choices": [choice], "usage": usage(answer.usage), **odd}
+        return {
+            **self._head("chat.completion"),
+            "choices": [choice],
+            "usage": usage(answer.usage, "prompt", "completion"),
+            **odd,
+        }
 
     def _head(self, kind: str) -> dict[str, Any]:
-        return {"id": "chatcmpl_1", "object": kind, "created": 1, "model": self.model_name}
+        return {"id": "chatcmpl_1", "object": kind, "created": 1, "model": self.MODEL}
 
     def frames(self, answer: Answer) -> Iterator[tuple[str, bytes]]:
         def chunk(delta: dict[str, Any], reason: str | None = None, **more: Any) -> bytes:
@@ -87,24 +84,20 @@ class FakeOpenAIChat(FakeVendor):
                 yield "call", chunk({"tool_calls": [{"index": index, "function": {"arguments": half}}]})
         yield "end", chunk({}, "stop" if answer.refusal else _REASONS[answer.finish])
         if self.last.get("stream_options", {}).get("include_usage"):
-            yield "usage", sse({**self._head("chat.completion.chunk"), "choices": [], "usage": usage(answer.usage)})
+            yield (
+                "usage",
+                sse(
+                    {
+                        **self._head("chat.completion.chunk"),
+                        "choices": [],
+                        "usage": usage(answer.usage, "prompt", "completion"),
+                    }
+                ),
+            )
         yield "end", b"data: [DONE]\n\n"
 
     def error_frame(self) -> bytes:
         return sse({"error": {"message": "overloaded", "type": "server_error", "code": None, "param": None}})
 
     def error_body(self, status: int, message: str, answer: Answer) -> Any:
-        kind, code = _KINDS.get(status, ("server_error", None))
-        return {"error": {"message": message, "type": kind, "param": None, "code": code}}
-
-
-def usage(counts: Usage) -> dict[str, Any]:
-    return {
-        "prompt_tokens": counts.input_tokens,
-        "prompt_tokens_details": {
-            "cached_tokens": counts.cached_input_tokens, "cache_write_tokens": counts.cache_write_tokens
-        },
-        "completion_tokens": counts.output_tokens,
-        "completion_tokens_details": {"reasoning_tokens": counts.reasoning_tokens},
-        "total_tokens": counts.total_tokens,
-    }  # fmt: skip
+        return error_body(status, message)

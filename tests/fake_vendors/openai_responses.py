@@ -7,33 +7,20 @@ from collections.abc import Iterator
 from typing import Any
 
 from touba_cli import vendors
-from touba_sdk.models import FinishReason, ReasoningPart, ToolCallPart, Usage
+from touba_sdk.models import FinishReason, ReasoningPart, ToolCallPart
 from touba_sdk.models.adapters import OpenAIModel
 from touba_sdk.testing.model_contract import Answer
 
-from .server import FakeVendor, Received, halves, light_client, pieces, sse
-
-_KINDS = {
-    401: ("invalid_request_error", "invalid_api_key"),
-    400: ("invalid_request_error", "invalid_value"),
-    429: ("requests", "rate_limit_exceeded"),
-}
+from .openai_shared import error_body, usage
+from .server import FakeVendor, Received, halves, pieces, sse
 
 
 class FakeOpenAI(FakeVendor):
     """OpenAI's Responses interface."""
 
-    model_name = "gpt-5-mini"
-
-    def model(self, *, timeout: float = 10.0, **options: Any) -> Any:
-        given: dict[str, Any] = {
-            "api_key": "k", "base_url": f"{self.url}/v1", "timeout": timeout,
-            "http_client": light_client, **options,
-        }  # fmt: skip
-        return OpenAIModel(given.pop("model", self.model_name), **given)
-
-    def unreachable(self) -> Any:
-        return OpenAIModel(self.model_name, api_key="k", base_url="http://127.0.0.1:9/v1", timeout=5.0)
+    ADAPTER = OpenAIModel
+    MODEL = "gpt-5-mini"
+    ROOT = "/v1"
 
     # --- what it refuses --------------------------------------------------------------------------------------------
 
@@ -92,9 +79,10 @@ class FakeOpenAI(FakeVendor):
             elif answer.finish is FinishReason.CONTENT_FILTER and not answer.refusal:
                 status, details = "incomplete", {"reason": "content_filter"}
         body = {
-            "id": "resp_1", "object": "response", "created_at": 1, "model": self.model_name, "status": status,
+            "id": "resp_1", "object": "response", "created_at": 1, "model": self.MODEL, "status": status,
             "error": None, "incomplete_details": details, "output": items, "tools": [], "tool_choice": "auto",
-            "parallel_tool_calls": True, "usage": None if status == "in_progress" else usage(answer.usage),
+            "parallel_tool_calls": True,
+            "usage": None if status == "in_progress" else usage(answer.usage, "input", "output"),
         }  # fmt: skip
         if answer.fault == "unknown_fields":
             body["mood"] = {"good": True}
@@ -159,20 +147,7 @@ class FakeOpenAI(FakeVendor):
         return sse({"type": "error", **members}, "error")
 
     def error_body(self, status: int, message: str, answer: Answer) -> Any:
-        kind, code = _KINDS.get(status, ("server_error", None))
-        return {"error": {"message": message, "type": kind, "param": None, "code": code}}
-
-
-def usage(counts: Usage) -> dict[str, Any]:
-    return {
-        "input_tokens": counts.input_tokens,
-        "input_tokens_details": {
-            "cached_tokens": counts.cached_input_tokens, "cache_write_tokens": counts.cache_write_tokens
-        },
-        "output_tokens": counts.output_tokens,
-        "output_tokens_details": {"reasoning_tokens": counts.reasoning_tokens},
-        "total_tokens": counts.total_tokens,
-    }  # fmt: skip
+        return error_body(status, message)
 
 
 def _unpaired(items: list[dict[str, Any]]) -> str | None:

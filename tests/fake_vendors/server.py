@@ -20,6 +20,7 @@ import httpx
 import httpx2
 
 from touba_sdk.models import TextPart, ToolCallPart
+from touba_sdk.models.adapters import VendorModel
 from touba_sdk.testing.model_contract import PRIVATE, Answer
 
 #: how long the pieces of a stream are, in bytes: no character and no line is safe
@@ -53,6 +54,12 @@ class Reply:
 class FakeVendor:
     """A vendor's server. Subclasses say how the vendor writes things."""
 
+    #: the adapter that speaks to the vendor, and what its models are made with
+    ADAPTER: ClassVar[type[VendorModel]]
+    MODEL: ClassVar[str]
+    KEY: ClassVar[str | None] = "k"
+    #: where its interface begins
+    ROOT: ClassVar[str] = ""
     lacks: Collection[str] = ()
     #: text that ends a kind of reply in the middle comes after this many frames with text
     TEXTS_BEFORE_FAULT: ClassVar[int] = 2
@@ -85,6 +92,16 @@ class FakeVendor:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
+    def model(self, *, timeout: float = 10.0, **options: Any) -> Any:
+        given: dict[str, Any] = {
+            "api_key": self.KEY, "base_url": self.url + self.ROOT, "timeout": timeout,
+            "http_client": self.http_client, **options,
+        }  # fmt: skip
+        return self.ADAPTER(given.pop("model", self.MODEL), **given)
+
+    def unreachable(self) -> Any:
+        return self.ADAPTER(self.MODEL, api_key=self.KEY, base_url=f"http://127.0.0.1:9{self.ROOT}", timeout=5.0)
+
     def answer(self, *answers: Answer | Reply) -> None:
         """What the next requests get; the last one goes on for ever."""
         with self._lock:
@@ -104,6 +121,10 @@ class FakeVendor:
         return text in whole or base64.b64encode(text.encode()).decode() in whole
 
     # --- what a vendor says -----------------------------------------------------------------------------------------
+
+    def http_client(self) -> Any:
+        """A client of the kind that the vendor's SDK takes."""
+        return light_client()
 
     def read(self, body: Any) -> Any:
         """The body of a request as the vendor reads it."""

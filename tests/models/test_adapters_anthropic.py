@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import anyio
@@ -11,6 +10,7 @@ import pytest
 
 from tests.fake_vendors import FakeAnthropic
 from tests.fake_vendors.server import Reply, sse
+from tests.models.adapter_kit import JSON, ask, sent, serving
 from touba_sdk.models import (
     FilePart,
     FinishReason,
@@ -22,7 +22,6 @@ from touba_sdk.models import (
     ReasoningMode,
     ReasoningPart,
     Request,
-    Response,
     ResponseFormat,
     Role,
     TextPart,
@@ -34,7 +33,6 @@ from touba_sdk.models import (
     UnsupportedError,
     Usage,
     assistant_text,
-    collect,
     system_text,
     tool_result,
     tool_results,
@@ -43,27 +41,7 @@ from touba_sdk.models import (
 from touba_sdk.models.adapters import AnthropicModel
 from touba_sdk.testing.model_contract import Answer
 
-JSON = {"content-type": "application/json"}
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[FakeAnthropic]:
-    with FakeAnthropic() as running:
-        yield running
-
-
-def ask(model: Any, request: Request, how: str = "generate") -> Response:
-    async def call() -> Response:
-        async with model:
-            return await (model.generate(request) if how == "generate" else collect(model.stream(request)))
-
-    return anyio.run(call)
-
-
-def sent(server: Any, request: Request, **options: Any) -> Any:
-    server.answer(Answer())
-    ask(server.model(**options), request)
-    return server.last
+server = serving(FakeAnthropic)
 
 
 def test_what_is_not_set_is_not_sent(server: FakeAnthropic) -> None:

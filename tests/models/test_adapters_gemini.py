@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import anyio
@@ -12,6 +11,7 @@ import pytest
 
 from tests.fake_vendors import FakeGemini
 from tests.fake_vendors.server import Reply
+from tests.models.adapter_kit import JSON, ask, sent, serving
 from touba_sdk.models import (
     FilePart,
     FinishReason,
@@ -22,7 +22,6 @@ from touba_sdk.models import (
     ReasoningMode,
     ReasoningPart,
     Request,
-    Response,
     ResponseFormat,
     Role,
     TextPart,
@@ -34,7 +33,6 @@ from touba_sdk.models import (
     UnsupportedError,
     Usage,
     assistant_text,
-    collect,
     structured_content,
     system_text,
     tool_result,
@@ -44,27 +42,7 @@ from touba_sdk.models import (
 from touba_sdk.models.adapters import GeminiModel
 from touba_sdk.testing.model_contract import Answer
 
-JSON = {"content-type": "application/json"}
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[FakeGemini]:
-    with FakeGemini() as running:
-        yield running
-
-
-def ask(model: Any, request: Request, how: str = "generate") -> Response:
-    async def call() -> Response:
-        async with model:
-            return await (model.generate(request) if how == "generate" else collect(model.stream(request)))
-
-    return anyio.run(call)
-
-
-def sent(server: Any, request: Request, **options: Any) -> Any:
-    server.answer(Answer())
-    ask(server.model(**options), request)
-    return server.last
+server = serving(FakeGemini)
 
 
 def test_settings(server: FakeGemini) -> None:

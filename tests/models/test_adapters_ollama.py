@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
-import anyio
 import pytest
 
 from tests.fake_vendors import FakeOllama
 from tests.fake_vendors.server import Reply
+from tests.models.adapter_kit import ask, sent, serving
 from touba_sdk.models import (
     FilePart,
     FinishReason,
@@ -22,7 +21,6 @@ from touba_sdk.models import (
     ReasoningMode,
     ReasoningPart,
     Request,
-    Response,
     ResponseFormat,
     Role,
     TextPart,
@@ -33,7 +31,6 @@ from touba_sdk.models import (
     ToolKind,
     UnsupportedError,
     Usage,
-    collect,
     system_text,
     tool_result,
     tool_results,
@@ -42,25 +39,7 @@ from touba_sdk.models import (
 from touba_sdk.models.adapters import OllamaModel
 from touba_sdk.testing.model_contract import Answer
 
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[FakeOllama]:
-    with FakeOllama() as running:
-        yield running
-
-
-def ask(model: Any, request: Request, how: str = "generate") -> Response:
-    async def call() -> Response:
-        async with model:
-            return await (model.generate(request) if how == "generate" else collect(model.stream(request)))
-
-    return anyio.run(call)
-
-
-def sent(server: Any, request: Request, **options: Any) -> Any:
-    server.answer(Answer())
-    ask(server.model(**options), request)
-    return server.last
+server = serving(FakeOllama)
 
 
 def test_what_is_not_set_is_not_sent_but_the_history_is_never_cut(server: FakeOllama) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import anyio
@@ -11,6 +10,7 @@ import pytest
 
 from tests.fake_vendors import FakeOpenAI, FakeOpenAIChat
 from tests.fake_vendors.server import Reply, sse
+from tests.models.adapter_kit import ask, sent, serving
 from touba_sdk.models import (
     TRUNCATION_UNKNOWN,
     FilePart,
@@ -27,7 +27,6 @@ from touba_sdk.models import (
     ReasoningMode,
     ReasoningPart,
     Request,
-    Response,
     ResponseFormat,
     Role,
     TextPart,
@@ -38,7 +37,6 @@ from touba_sdk.models import (
     ToolKind,
     UnsupportedError,
     Usage,
-    collect,
     structured_content,
     system_text,
     tool_result,
@@ -56,30 +54,8 @@ SCHEMA = {
 }
 
 
-@pytest.fixture(scope="module")
-def responses() -> Iterator[FakeOpenAI]:
-    with FakeOpenAI() as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
-def chat() -> Iterator[FakeOpenAIChat]:
-    with FakeOpenAIChat() as server:
-        yield server
-
-
-def ask(model: Any, request: Request, how: str = "generate") -> Response:
-    async def call() -> Response:
-        async with model:
-            return await (model.generate(request) if how == "generate" else collect(model.stream(request)))
-
-    return anyio.run(call)
-
-
-def sent(server: Any, request: Request, *answers: Answer, **options: Any) -> Any:
-    server.answer(*(answers or (Answer(),)))
-    ask(server.model(**options), request)
-    return server.last
+responses = serving(FakeOpenAI)
+chat = serving(FakeOpenAIChat)
 
 
 # --- Responses: requests --------------------------------------------------------------------------------------------

@@ -6,8 +6,6 @@ import asyncio
 import contextvars
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import AsyncGenerator
@@ -175,7 +173,7 @@ def test_after_a_fork_the_child_makes_its_own_thread() -> None:
     assert generate_sync(ScriptedModel("parent"), ask()).text == "parent"
 
 
-def test_a_process_ends_by_itself_and_an_interrupt_cancels(repository: Any) -> None:
+def test_a_process_ends_by_itself_and_an_interrupt_cancels(run_python: Any) -> None:
     program = """
 import os, signal, threading, anyio
 from touba_sdk.models.portal import call
@@ -191,14 +189,7 @@ try:
 except KeyboardInterrupt:
     print("interrupted", ended.wait(5))
 """
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", program],
-        cwd=repository,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    done = run_python(program)
     assert (done.returncode, done.stdout, done.stderr) == (0, "interrupted True\n", "")
 
 

@@ -24,7 +24,7 @@ import anyio
 import anyio.lowlevel
 from anyio.abc import TaskGroup
 
-from touba_sdk.models import Message, ModelStream
+from touba_sdk.models import Message, ModelStream, Response, StreamEvent
 
 from . import execution
 from .events import Event, RunCompleted
@@ -45,6 +45,7 @@ from .steps import (
     OpenStream,
     Progressed,
     StartTool,
+    Step,
     StopTools,
 )
 from .types import ToolCall
@@ -284,7 +285,7 @@ class AgentStream:
         if self._settle_until is None:
             self._settle_until = anyio.current_time() + execution.GRACE
 
-    async def _perform(self, step: Any) -> Any:
+    async def _perform(self, step: Step) -> Any:
         perform = _PERFORM[type(step)]
         if self._settle_until is None:
             return await perform(self, step)
@@ -330,13 +331,13 @@ class AgentStream:
         turn = self._loop.turn if self._loop is not None else 0
         error.add_note(f"in hook {hook}, turn {turn}")
 
-    async def _generate(self, step: Generate) -> Any:
+    async def _generate(self, step: Generate) -> Response:
         return await step.model.generate(step.request)
 
     async def _open_stream(self, step: OpenStream) -> None:
         self._model_stream = await step.model.stream(step.request).__aenter__()
 
-    async def _next_piece(self, step: NextPiece) -> Any:
+    async def _next_piece(self, step: NextPiece) -> StreamEvent | None:
         if self._model_stream is None:
             return None
         try:

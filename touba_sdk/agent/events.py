@@ -195,8 +195,6 @@ _TYPES: dict[type, EventType] = {
     RunFailed: EventType.RUN_FAILED,
     RunCancelled: EventType.RUN_CANCELLED,
 }
-#: the payloads of which every started run has exactly one, as its last
-TERMINAL = (RunCompleted, RunFailed, RunCancelled)
 _MOST_TEXT = 65_536
 
 

@@ -432,7 +432,7 @@ class Loop:
 
     def _prepare_turn(self) -> Steps[None]:
         """Ask for changes; the last hook that says something about a member has the last word on it."""
-        merged: dict[str, object] = {}
+        merged: dict[str, Any] = {}
         for hook in self._settings.prepare_turn:
             update = yield AskHook("prepare_turn", hook, self._info())
             if update is None:
@@ -443,7 +443,7 @@ class Loop:
                 if getattr(update, name) is not None:
                     merged[name] = getattr(update, name)
         if merged:
-            self._apply(TurnUpdate(**merged))  # type: ignore[arg-type]  # the members of updates, by their names
+            self._apply(TurnUpdate(**merged))
 
     def _apply(self, update: TurnUpdate) -> None:
         tools = self._tools if update.tools is None else toolset(update.tools)

@@ -24,3 +24,7 @@ __all__ = [
     "fake_tool",
     "trace_tree",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})

@@ -171,6 +171,7 @@ class RecordingModel(WrappedModel):
         self._interactions: list[dict[str, Any]] = []
 
     async def generate(self, request: Request) -> Response:
+        """Answer as the model inside does, and record the answer or the error."""
         key, written = _request_key(request, self._redact)
         try:
             response = await self.inner.generate(request)
@@ -181,6 +182,7 @@ class RecordingModel(WrappedModel):
         return response
 
     def stream(self, request: Request) -> ModelStream:
+        """Stream as the model inside does, and record what was read of it."""
         return EventStream(lambda: self._events(request))
 
     async def _events(self, request: Request) -> AsyncGenerator[StreamEvent, None]:
@@ -278,12 +280,18 @@ class ReplayModel:
             return entries.pop(0)
 
     async def generate(self, request: Request) -> Response:
+        """Answer with the next recording of this request.
+
+        Raises:
+            CassetteMissError: where none is left.
+        """
         entry = self._take(request)
         if "response" in entry:
             return from_object(Response, entry["response"])
         return await collect(EventStream(lambda: _replay(entry)))
 
     def stream(self, request: Request) -> ModelStream:
+        """Stream the next recording of this request, taken when the first event is asked for."""
         return EventStream(lambda: self._events(request))
 
     async def _events(self, request: Request) -> AsyncGenerator[StreamEvent, None]:

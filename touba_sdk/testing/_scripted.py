@@ -127,6 +127,7 @@ class ScriptedModel(_TestModel):
         return step
 
     async def generate(self, request: Request) -> Response:
+        """Answer with the next step of the script, or raise it."""
         step = await self._take(request)
         if isinstance(step, BaseException):
             raise step
@@ -135,6 +136,7 @@ class ScriptedModel(_TestModel):
         return self._response(step)
 
     def stream(self, request: Request) -> ModelStream:
+        """Answer with the next step of the script, taken when the first event is asked for."""
         return EventStream(lambda: self._events(request))
 
     async def _events(self, request: Request) -> AsyncGenerator[StreamEvent, None]:
@@ -190,6 +192,7 @@ class FunctionModel(_TestModel):
         self._stream = stream
 
     async def generate(self, request: Request) -> Response:
+        """Answer with what the function gives; without one, with what the stream comes to."""
         if self._function is None:
             return await collect(self.stream(request))
         self._note(request)
@@ -206,6 +209,7 @@ class FunctionModel(_TestModel):
         return self._response(answer)
 
     def stream(self, request: Request) -> ModelStream:
+        """Answer with the events of the stream function; without one, with those of the whole answer."""
         return EventStream(lambda: self._events(request))
 
     async def _events(self, request: Request) -> AsyncGenerator[StreamEvent, None]:

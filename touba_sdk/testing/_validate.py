@@ -65,10 +65,16 @@ class ValidatingModel(WrappedModel):
     """
 
     async def generate(self, request: Request) -> Response:
+        """Answer as the model inside does.
+
+        Raises:
+            InvalidRequestError: for what no real provider takes.
+        """
         validate_request(request)
         return await self.inner.generate(request)
 
     def stream(self, request: Request) -> ModelStream:
+        """Stream as the model inside does; what is refused is raised at the first event."""
         return EventStream(lambda: self._events(request))
 
     async def _events(self, request: Request) -> AsyncGenerator[StreamEvent, None]:

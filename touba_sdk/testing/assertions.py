@@ -141,7 +141,7 @@ def assert_run_refused(call: Callable[[], Any] | str, code: str | None = None, /
     try:
         outcome = call()
     except Exception as error:
-        return judge(error, code) if is_engine_error(error) else _reraise(error)
+        return _refusal(error, code)
     if hasattr(outcome, "__await__"):
         return _refused_later(outcome, code)
     raise AssertionError(_not_refused(outcome, code))
@@ -151,13 +151,15 @@ async def _refused_later(outcome: Awaitable[Any], code: str) -> Any:
     try:
         result = await outcome
     except Exception as error:
-        return judge(error, code) if is_engine_error(error) else _reraise(error)
+        return _refusal(error, code)
     raise AssertionError(_not_refused(result, code))
 
 
-def _reraise(error: Exception) -> Any:
-    """Nothing of the engine's: the test's own fault, which must be seen as it is."""
-    raise error
+def _refusal(error: Exception, code: str) -> Any:
+    """The refusal that a call raised. Anything that is not of the engine is the test's own fault, and seen as it is."""
+    if not is_engine_error(error):
+        raise error
+    return judge(error, code)
 
 
 def is_engine_error(error: object) -> bool:

@@ -26,3 +26,7 @@ def __getattr__(name: str) -> object:
     from .otel import OpenTelemetry  # needs the extra `otel`
 
     return OpenTelemetry
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})

@@ -16,6 +16,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ... import _lazy
+
 if TYPE_CHECKING:
     from ._base import VendorModel
     from .anthropic import AnthropicModel
@@ -50,17 +52,4 @@ __all__ = [
     "VendorModel",
 ]
 
-
-def __getattr__(name: str) -> object:
-    place = _PLACES.get(name)
-    if place is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    value: object = getattr(import_module(f"{__name__}.{place}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = _lazy(__name__, _PLACES)

@@ -218,6 +218,17 @@ class VendorModel(ABC):
         clients[self] = client
         return client
 
+    def _client_arguments(self, sdk: Any, http_client: Any | None, api_key: str | None) -> dict[str, Any]:
+        """What the clients of OpenAI and of Anthropic are made with: one generator writes both SDKs."""
+        return {
+            "api_key": api_key,
+            "max_retries": 0,
+            "timeout": sdk.Timeout(self._timeout, connect=min(self._timeout, CONNECT_TIMEOUT)),
+            **({"base_url": self._base_url} if self._base_url else {}),
+            **({"http_client": http_client} if http_client is not None else {}),
+            **self._client_options,
+        }
+
     def _sdk(self) -> Any:
         try:
             return import_module(self.PACKAGE)

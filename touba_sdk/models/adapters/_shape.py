@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -13,7 +14,7 @@ from .. import _json
 from ..errors import InvalidMessageError, ModelResponseError, UnsupportedError
 from ..messages import MediaSource, ToolCallPart
 from ..requests import Request, ResponseFormat, ToolDeclaration
-from ..responses import ModelWarning, WarningType
+from ..responses import UNFINISHED, FinishReason, ModelWarning, WarningType
 from ..streams import MessageEnd, MessageStart, StreamEvent, TextDelta, ToolCallDelta, ToolCallEnd, ToolCallStart
 
 #: where the text of arguments that are no JSON object goes, for vendors that take only objects
@@ -267,3 +268,29 @@ def merged(body: dict[str, Any], options: Mapping[str, Any] | None) -> dict[str,
 def names_of_calls(messages: Sequence[Any]) -> dict[str, str]:
     """Id of a call → name of its tool, over a conversation."""
     return {call.id: call.name for message in messages for call in message.tool_calls}
+
+
+# --- answers --------------------------------------------------------------------------------------------------------
+
+
+def plain(thing: Any, provider: str) -> dict[str, Any]:
+    """An object of a vendor's SDK as plain data, with the members that the SDK does not know.
+
+    Raises:
+        ModelResponseError: code ``invalid_response``, where it is no such object.
+    """
+    if not hasattr(thing, "model_dump"):
+        raise ModelResponseError("the answer of the provider is no JSON", code="invalid_response", provider=provider)
+    body: dict[str, Any] = thing.model_dump(mode="python", by_alias=True, exclude_unset=True, warnings=False)
+    return body
+
+
+def compact(value: Any, default: Callable[[Any], Any] | None = None) -> str:
+    """What a vendor's SDK has decoded, as JSON text again; ``default`` gives what has no JSON form of its own."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=default)
+
+
+def ending(known: Mapping[str, FinishReason], word: str) -> tuple[FinishReason, str | None]:
+    """What a vendor's word for the end means, and the word itself where the answer is not whole."""
+    reason = known.get(word, FinishReason.OTHER if word else FinishReason.UNKNOWN)
+    return reason, word if reason in UNFINISHED else None

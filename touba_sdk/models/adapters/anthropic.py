@@ -23,7 +23,7 @@ from ..messages import (
     split_system,
 )
 from ..requests import ReasoningMode, Request, ToolChoiceMode, ToolKind
-from ..responses import UNFINISHED, Citation, FinishReason, Usage, WarningType
+from ..responses import Citation, FinishReason, Usage, WarningType
 from ..streams import (
     CitationDelta,
     MessageEnd,
@@ -35,21 +35,23 @@ from ..streams import (
     ToolCallEnd,
     ToolCallStart,
 )
-from ._base import CONNECT_TIMEOUT, Source, VendorModel
+from ._base import Source, VendorModel
 from ._failures import retry_after
 from ._shape import (
     Prepared,
     Reader,
     arguments_object,
     base64_text,
+    compact,
+    ending,
     note,
     output_schema,
+    plain,
     plain_schema,
     print_tool,
     seal,
     unseal,
 )
-from .openai import plain
 
 __all__ = ["AnthropicModel"]
 
@@ -99,14 +101,7 @@ class AnthropicModel(VendorModel):
         )  # fmt: skip
 
     def _connect(self, sdk: Any, http_client: Any | None, api_key: str | None) -> Any:
-        options: dict[str, Any] = {
-            "api_key": api_key,
-            "max_retries": 0,
-            "timeout": sdk.Timeout(self._timeout, connect=min(self._timeout, CONNECT_TIMEOUT)),
-            **({"base_url": self._base_url} if self._base_url else {}),
-            **({"http_client": http_client} if http_client is not None else {}),
-        }
-        return sdk.AsyncAnthropic(**{**options, **self._client_options})
+        return sdk.AsyncAnthropic(**self._client_arguments(sdk, http_client, api_key))
 
     def _refused(self, error: Exception) -> ModelError | None:
         import anthropic
@@ -354,7 +349,7 @@ class MessagesReader:
             yield from self._block_start({"index": place, "content_block": block})
             if block.get("type") == "tool_use":
                 yield from self._delta({"index": place, "delta": {
-                    "type": "input_json_delta", "partial_json": _compact(block.get("input") or {})}})  # fmt: skip
+                    "type": "input_json_delta", "partial_json": compact(block.get("input") or {})}})  # fmt: skip
             elif block.get("type") == "thinking":
                 yield ReasoningDelta(signature=seal(self._provider, "thinking", block.get("signature") or ""))
             yield from self._block_stop({"index": place})
@@ -415,7 +410,7 @@ class MessagesReader:
         kind = block.get("type")
         if kind == "tool_use":
             if not self._pieces[place]:
-                yield ToolCallDelta(place, _compact(block.get("input") or {}))
+                yield ToolCallDelta(place, compact(block.get("input") or {}))
             yield ToolCallEnd(place)
         elif kind not in ("text", "thinking", "redacted_thinking"):
             # a block of the vendor's own, such as a search that it ran: it goes back as it came
@@ -429,9 +424,7 @@ class MessagesReader:
         yield from ()
 
     def _message_stop(self, item: Mapping[str, Any]) -> Iterator[StreamEvent]:
-        stop = self._stop or ""
-        finish = _FINISH.get(stop, FinishReason.OTHER if stop else FinishReason.UNKNOWN)
-        why = stop if finish in UNFINISHED else None
+        finish, why = ending(_FINISH, self._stop or "")
         yield MessageEnd(finish, read_usage(self._usage), incomplete_reason=why)
 
     def _error(self, item: Mapping[str, Any]) -> Iterator[StreamEvent]:
@@ -457,13 +450,9 @@ _STEPS: dict[str, Any] = {
 }
 
 
-def _compact(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
-
 def _kept(block: Mapping[str, Any]) -> str:
     """A block as it goes back: without members that are null."""
-    return _compact({name: value for name, value in block.items() if value is not None})
+    return compact({name: value for name, value in block.items() if value is not None})
 
 
 def _citations(citations: Iterable[Mapping[str, Any]]) -> Iterator[StreamEvent]:

@@ -40,7 +40,17 @@ from ..streams import (
 )
 from ._base import CONNECT_TIMEOUT, Source, VendorModel, close_all, watch, watched
 from ._failures import retry_after
-from ._shape import Prepared, Reader, arguments_object, names_of_calls, output_schema, seal, tool_schema, unseal
+from ._shape import (
+    Prepared,
+    Reader,
+    arguments_object,
+    compact,
+    names_of_calls,
+    output_schema,
+    seal,
+    tool_schema,
+    unseal,
+)
 
 __all__ = ["GeminiModel"]
 
@@ -59,7 +69,6 @@ _FINISH = {
 }
 _CHOICES = {ToolChoiceMode.AUTO: "AUTO", ToolChoiceMode.NONE: "NONE", ToolChoiceMode.REQUIRED: "ANY"}
 _LEVELS = {"minimal": "MINIMAL", "low": "LOW", "medium": "MEDIUM", "high": "HIGH", "xhigh": "HIGH", "max": "HIGH"}
-_AUDIO_VIDEO = ("audio/", "video/")
 
 
 class GeminiModel(VendorModel):
@@ -432,15 +441,14 @@ class GeminiReader:
             call, place = part["function_call"], self._calls
             self._calls += 1
             yield ToolCallStart(place, call.get("id") or f"{OWN_ID}{token_hex(8)}", call.get("name") or "")
-            arguments = json.dumps(call.get("args") or {}, ensure_ascii=False, separators=(",", ":"))
-            yield ToolCallDelta(place, arguments)
+            yield ToolCallDelta(place, compact(call.get("args") or {}))
             yield ToolCallEnd(place)
         elif part.get("text"):
             yield TextDelta(part["text"])
 
     def _own_part(self, part: Mapping[str, Any]) -> ReasoningDelta:
         """A part of the vendor's own, such as code that it ran: it goes back as it came."""
-        text = json.dumps(part, ensure_ascii=False, separators=(",", ":"), default=_encoded)
+        text = compact(part, _encoded)
         return ReasoningDelta(signature=seal(self._provider, "part", text), redacted=True)
 
     def _sources(self, candidate: Mapping[str, Any]) -> Iterator[StreamEvent]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from secrets import token_hex
@@ -21,7 +20,7 @@ from ..messages import (
     split_system,
 )
 from ..requests import ReasoningMode, Request, ToolChoiceMode, ToolDeclaration, ToolKind
-from ..responses import UNFINISHED, FinishReason, Usage
+from ..responses import FinishReason, Usage
 from ..streams import (
     MessageEnd,
     MessageStart,
@@ -34,7 +33,17 @@ from ..streams import (
 )
 from ._base import CONNECT_TIMEOUT, Source, VendorModel, close_all, last_headers, watch, watched
 from ._failures import retry_after
-from ._shape import Prepared, Reader, arguments_object, base64_text, names_of_calls, output_schema, tool_schema
+from ._shape import (
+    Prepared,
+    Reader,
+    arguments_object,
+    base64_text,
+    compact,
+    ending,
+    names_of_calls,
+    output_schema,
+    tool_schema,
+)
 
 __all__ = ["OllamaModel"]
 
@@ -270,16 +279,13 @@ class OllamaReader:
             place, function = self._calls, call["function"]
             self._calls += 1
             yield ToolCallStart(place, call.get("id") or f"call_{token_hex(8)}", function["name"])
-            arguments = json.dumps(function.get("arguments") or {}, ensure_ascii=False, separators=(",", ":"))
-            yield ToolCallDelta(place, arguments)
+            yield ToolCallDelta(place, compact(function.get("arguments") or {}))
             yield ToolCallEnd(place)
         if item.get("done"):
             yield self._end(item)
 
     def _end(self, item: Mapping[str, Any]) -> MessageEnd:
-        reason = item.get("done_reason") or ""
-        finish = _FINISH.get(reason, FinishReason.OTHER if reason else FinishReason.UNKNOWN)
-        why = reason if finish in UNFINISHED else None
+        finish, why = ending(_FINISH, item.get("done_reason") or "")
         if why is None and self._calls:
             finish = FinishReason.TOOL_CALLS
         # counts that are zero are left out

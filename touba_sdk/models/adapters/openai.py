@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 from ..capabilities import Capabilities
-from ..errors import ModelError, ModelResponseError, UnsupportedError, model_error
+from ..errors import ModelResponseError, UnsupportedError
 from ..messages import (
     FilePart,
     ImagePart,
@@ -20,10 +20,9 @@ from ..messages import (
     project_content,
     split_system,
 )
-from ..requests import ReasoningMode, Request, ResponseFormat, ToolChoice, ToolChoiceMode, ToolDeclaration, ToolKind
-from ..responses import TRUNCATION_UNKNOWN, Citation, FinishReason, Usage
+from ..requests import ReasoningMode, Request, ResponseFormat, ToolChoiceMode, ToolDeclaration, ToolKind
+from ..responses import TRUNCATION_UNKNOWN, FinishReason
 from ..streams import (
-    CitationDelta,
     MessageEnd,
     MessageStart,
     ReasoningDelta,
@@ -33,80 +32,11 @@ from ..streams import (
     ToolCallEnd,
     ToolCallStart,
 )
-from ._base import CONNECT_TIMEOUT, Source, VendorModel
-from ._failures import retry_after
-from ._shape import Prepared, Reader, data_url, output_schema, plain_schema, seal, tool_schema, unseal
-from .profiles import PROFILES, REASONING_FAMILIES, Profile
+from ._base import Source
+from ._openai import OpenAIBase, citations, failure, format_schema, read_usage
+from ._shape import Prepared, Reader, compact, data_url, plain, plain_schema, seal, tool_schema, unseal
 
 __all__ = ["OpenAIModel"]
-
-
-class OpenAIBase(VendorModel):
-    """What the two interfaces of OpenAI share: client, profile and errors."""
-
-    VENDOR: ClassVar[str] = "openai"
-    PACKAGE: ClassVar[str] = "openai"
-    EXTRA: ClassVar[str] = "openai"
-
-    def __init__(self, model: str, *, profile: Profile | str = "openai", **options: Any):
-        self.profile = PROFILES[profile] if isinstance(profile, str) else profile
-        options.setdefault("provider", self.profile.provider)
-        if options.get("base_url") is None:
-            options["base_url"] = self.profile.base_url
-        super().__init__(model, **options)
-
-    @property
-    def _reasons(self) -> bool:
-        return self.model_id.rpartition("/")[2].startswith(REASONING_FAMILIES)
-
-    def _key_names(self) -> tuple[str, ...]:
-        return self.profile.key_variables
-
-    def _without_key(self) -> str | None:
-        return super()._without_key() if self.profile.needs_key else "none"
-
-    def _connect(self, sdk: Any, http_client: Any | None, api_key: str | None) -> Any:
-        options: dict[str, Any] = {
-            "api_key": api_key,
-            "max_retries": 0,
-            "timeout": sdk.Timeout(self._timeout, connect=min(self._timeout, CONNECT_TIMEOUT)),
-            **({"base_url": self._base_url} if self._base_url else {}),
-            **({"http_client": http_client} if http_client is not None else {}),
-        }
-        return sdk.AsyncOpenAI(**{**options, **self._client_options})
-
-    def _refused(self, error: Exception) -> ModelError | None:
-        import openai
-
-        if isinstance(error, openai.APIConnectionError) or not isinstance(error, openai.APIError):
-            return None
-        response = getattr(error, "response", None)
-        # an error in the middle of a stream has no response of its own: the stream's status was 200
-        return model_error(
-            provider=self.provider,
-            status=getattr(error, "status_code", None) or 200,
-            type=error.type if isinstance(error.type, str) else None,
-            code=error.code,
-            retry_after=retry_after(response.headers if response is not None else None),
-            detail=error.message,
-            body=error.body,
-        )
-
-    def _strict(self, wanted: bool | None) -> bool:
-        return bool(wanted) and self.profile.strict
-
-    def _sampling(self, request: Request, body: dict[str, Any], prepared: Prepared) -> None:
-        """Temperature and its like; models that reason refuse them."""
-        for name in ("temperature", "top_p"):
-            value = getattr(request, name)
-            if value is not None and self.profile.provider == "openai" and self._reasons:
-                prepared.warn(name, "models that reason have no such setting; it was not sent")
-            elif value is not None:
-                body[name] = value
-
-    def _choose(self, choice: ToolChoice) -> None:
-        if choice.mode in (ToolChoiceMode.REQUIRED, ToolChoiceMode.TOOL) and not self.profile.tool_choice:
-            raise UnsupportedError("this provider cannot force the model to call a tool", provider=self.provider)
 
 
 class OpenAIModel(OpenAIBase):
@@ -223,33 +153,6 @@ class OpenAIModel(OpenAIBase):
             return int((await self._client().responses.input_tokens.count(**arguments)).input_tokens)
         except Exception as error:
             self._raise(error)
-
-
-def format_schema(prepared: Prepared, wanted: ResponseFormat, *, held: bool) -> tuple[dict[str, Any], bool]:
-    """The schema of an answer, and whether it is strict.
-
-    Where the request leaves that open, a schema is strict when it loses nothing by it.
-    """
-    given = dict(wanted.schema or {})
-    if not held or wanted.strict is False:
-        return given, False
-    if wanted.strict is None:
-        trial = Prepared()
-        try:
-            printed = output_schema(trial, "openai", wanted)
-        except UnsupportedError:
-            return given, False
-        lossless = not printed.losses and not printed.restores
-        return (printed.schema, True) if lossless else (given, False)
-    return output_schema(prepared, "openai", wanted).schema, True
-
-
-def plain(thing: Any, provider: str) -> dict[str, Any]:
-    """An object of the SDK as plain data, with the members that it does not know."""
-    if not hasattr(thing, "model_dump"):
-        raise ModelResponseError("the answer of the provider is no JSON", code="invalid_response", provider=provider)
-    body: dict[str, Any] = thing.model_dump(mode="python", by_alias=True, exclude_unset=True, warnings=False)
-    return body
 
 
 # --- requests -------------------------------------------------------------------------------------------------------
@@ -404,7 +307,7 @@ class ResponsesReader:
             yield ReasoningDelta("\n\n")
 
     def _annotation(self, item: Mapping[str, Any]) -> Iterator[StreamEvent]:
-        yield from _citations([item["annotation"]])
+        yield from citations([item["annotation"]])
 
     def _item_done(self, item: Mapping[str, Any]) -> Iterator[StreamEvent]:
         yield from self._item(item["output_index"], item["item"])
@@ -417,7 +320,7 @@ class ResponsesReader:
         yield from self._end(item["response"])
 
     def _error(self, item: Mapping[str, Any]) -> Iterator[StreamEvent]:
-        raise _failure(self._provider, item)
+        raise failure(self._provider, item)
         yield
 
     # --- items ------------------------------------------------------------------------------------------------------
@@ -460,14 +363,14 @@ class ResponsesReader:
                 yield TextDelta(part["refusal"])
             elif part.get("type") == "output_text":
                 yield TextDelta(part["text"])
-                yield from _citations(part.get("annotations") or ())
+                yield from citations(part.get("annotations") or ())
 
     # --- the end ----------------------------------------------------------------------------------------------------
 
     def _end(self, body: Mapping[str, Any]) -> Iterator[StreamEvent]:
         status = body.get("status") or "completed"
         if status == "failed" or body.get("error"):
-            raise _failure(self._provider, body.get("error") or {})
+            raise failure(self._provider, body.get("error") or {})
         if status not in ("completed", "incomplete"):
             raise ModelResponseError(f"the answer is {status}", code="unfinished", provider=self._provider)
         reason = None
@@ -482,7 +385,8 @@ class ResponsesReader:
             finish = FinishReason.TOOL_CALLS if self._calls else FinishReason.STOP
         hidden = status == "completed" and not self._truncation_known
         warnings = (TRUNCATION_UNKNOWN,) if hidden else ()
-        yield MessageEnd(finish, read_usage(body.get("usage")), warnings=warnings, incomplete_reason=reason)
+        usage = read_usage(body.get("usage"), "input", "output")
+        yield MessageEnd(finish, usage, warnings=warnings, incomplete_reason=reason)
 
 
 _STEPS: dict[str, Any] = {
@@ -509,42 +413,4 @@ def _kept(item: Mapping[str, Any]) -> str:
     if kept.get("type") == "reasoning":
         kept.pop("status", None)
         kept.setdefault("summary", [])
-    return json.dumps(kept, ensure_ascii=False, separators=(",", ":"))
-
-
-def _failure(provider: str, error: Mapping[str, Any]) -> ModelError:
-    inner = error.get("error") if isinstance(error.get("error"), Mapping) else error
-    assert isinstance(inner, Mapping)
-    code = inner.get("code")
-    kind = inner.get("type")
-    return model_error(
-        provider=provider,
-        status=200,
-        type=kind if isinstance(kind, str) and kind != "error" else None,
-        code=str(code) if code is not None else None,
-        detail=str(inner.get("message") or ""),
-        body=dict(error),
-    )
-
-
-def _citations(annotations: Iterable[Mapping[str, Any]]) -> Iterator[StreamEvent]:
-    for each in annotations:
-        if each.get("type") in ("url_citation", "file_citation"):
-            start, end = each.get("start_index"), each.get("end_index")
-            place = (start, end) if isinstance(start, int) and isinstance(end, int) else None
-            title = each.get("title") or each.get("filename")
-            yield CitationDelta(Citation(each.get("url"), title, index=each.get("index"), text_range=place))
-
-
-def read_usage(usage: Mapping[str, Any] | None) -> Usage | None:
-    """The counts of a Responses call: cached ones are a part of the input, reasoning is a part of the output."""
-    if not usage:
-        return None
-    inside, outside = usage.get("input_tokens_details") or {}, usage.get("output_tokens_details") or {}
-    return Usage(
-        input_tokens=usage.get("input_tokens") or 0,
-        output_tokens=usage.get("output_tokens") or 0,
-        reasoning_tokens=outside.get("reasoning_tokens") or 0,
-        cached_input_tokens=inside.get("cached_tokens") or 0,
-        cache_write_tokens=inside.get("cache_write_tokens") or 0,
-    )
+    return compact(kept)

@@ -10,7 +10,7 @@ from ..capabilities import Capabilities
 from ..errors import ModelResponseError, UnsupportedError
 from ..messages import FilePart, ImagePart, Message, ReasoningPart, Role, TextPart, project_content, split_system
 from ..requests import ReasoningMode, Request, ToolChoiceMode, ToolDeclaration, ToolKind
-from ..responses import TRUNCATION_UNKNOWN, UNFINISHED, FinishReason, Usage
+from ..responses import TRUNCATION_UNKNOWN, FinishReason
 from ..streams import (
     MessageEnd,
     MessageStart,
@@ -22,8 +22,8 @@ from ..streams import (
     ToolCallStart,
 )
 from ._base import Source
-from ._shape import Prepared, Reader, base64_text, data_url, plain_schema, tool_schema
-from .openai import OpenAIBase, _citations, _failure, format_schema, plain
+from ._openai import OpenAIBase, citations, failure, format_schema, read_usage
+from ._shape import Prepared, Reader, base64_text, data_url, ending, plain, plain_schema, tool_schema
 
 __all__ = ["OpenAIChatModel"]
 
@@ -218,7 +218,7 @@ class ChatReader:
         choices = body.get("choices") or ()
         if not choices:
             if body.get("error"):
-                raise _failure(self._provider, body)
+                raise failure(self._provider, body)
             raise ModelResponseError("the answer has no choice", code="invalid_response", provider=self._provider)
         message = choices[0].get("message") or {}
         calls = [{**call, "index": place} for place, call in enumerate(message.get("tool_calls") or ())]
@@ -230,7 +230,7 @@ class ChatReader:
 
     def feed(self, item: Mapping[str, Any]) -> Iterator[StreamEvent]:
         if item.get("error"):
-            raise _failure(self._provider, item)
+            raise failure(self._provider, item)
         if not self._started:
             self._started = True
             yield MessageStart(self._provider, item.get("id") or "", item.get("model") or self._model)
@@ -254,7 +254,7 @@ class ChatReader:
         if delta.get("refusal"):
             self._refusal = True
             yield TextDelta(delta["refusal"])
-        yield from _citations(
+        yield from citations(
             [{**each, **each.get(each.get("type", ""), {})} for each in delta.get("annotations") or ()]
         )
         for call in delta.get("tool_calls") or ():
@@ -286,25 +286,11 @@ class ChatReader:
             if not call.written:
                 yield ToolCallDelta(place, "{}")
             yield ToolCallEnd(place)
-        reason = _FINISH.get(self._finish, FinishReason.OTHER if self._finish else FinishReason.UNKNOWN)
-        why = self._finish if reason in UNFINISHED else None
+        reason, why = ending(_FINISH, self._finish)
         if why is None and self._refusal:
             reason = FinishReason.CONTENT_FILTER
         elif self._open and reason is FinishReason.STOP:
             reason = FinishReason.TOOL_CALLS
         warnings = () if self._truncation_known else (TRUNCATION_UNKNOWN,)
-        yield MessageEnd(reason, read_usage(self._usage), warnings=warnings, incomplete_reason=why)
-
-
-def read_usage(usage: Mapping[str, Any] | None) -> Usage | None:
-    """The counts of a Chat Completions call."""
-    if not usage:
-        return None
-    inside, outside = usage.get("prompt_tokens_details") or {}, usage.get("completion_tokens_details") or {}
-    return Usage(
-        input_tokens=usage.get("prompt_tokens") or 0,
-        output_tokens=usage.get("completion_tokens") or 0,
-        reasoning_tokens=outside.get("reasoning_tokens") or 0,
-        cached_input_tokens=inside.get("cached_tokens") or usage.get("prompt_cache_hit_tokens") or 0,
-        cache_write_tokens=inside.get("cache_write_tokens") or 0,
-    )
+        usage = read_usage(self._usage, "prompt", "completion")
+        yield MessageEnd(reason, usage, warnings=warnings, incomplete_reason=why)

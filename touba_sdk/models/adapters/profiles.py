@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 __all__ = ["PROFILES", "REASONING_FAMILIES", "Profile"]
 
@@ -39,17 +40,12 @@ class Profile:
     system_role: str = "system"
 
 
-def _compatible(provider: str, url: str | None, variable: str, **differences: object) -> Profile:
-    given: dict[str, object] = {
-        "provider": provider,
-        "base_url": url,
-        "key_variables": (variable,),
-        "encrypted_reasoning": False,
-        "count_tokens": False,
-        "max_tokens_field": "max_tokens",
-        **differences,
-    }
-    return Profile(**given)  # type: ignore[arg-type]
+#: what servers that copy the interface have in common
+_COPY = Profile(encrypted_reasoning=False, count_tokens=False, max_tokens_field="max_tokens")
+
+
+def _compatible(provider: str, url: str | None, variable: str, **differences: Any) -> Profile:
+    return replace(_COPY, provider=provider, base_url=url, key_variables=(variable,), **differences)
 
 
 #: name → profile; a server that is not here is described by a `Profile` of your own

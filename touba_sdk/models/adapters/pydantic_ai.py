@@ -55,7 +55,7 @@ from ..streams import (
 )
 from ._base import loop_clients
 from ._failures import retry_after, transport_cause, transport_failure
-from ._shape import Prepared, Shaper, merged, names_of_calls, plain_schema, seal, unseal
+from ._shape import Prepared, Shaper, compact, merged, names_of_calls, plain_schema, seal, unseal
 
 __all__ = ["PydanticAIModel"]
 
@@ -498,7 +498,7 @@ def _finish_part(index: int, part: Any) -> Iterator[StreamEvent]:
 
 
 def _text(args: Any) -> str:
-    return args if isinstance(args, str) else json.dumps(args, ensure_ascii=False, separators=(",", ":"))
+    return args if isinstance(args, str) else compact(args)
 
 
 def _end(answer: Any) -> MessageEnd:

@@ -22,20 +22,25 @@ class WrappedModel:
 
     @property
     def provider(self) -> str:
+        """The inner model's vendor."""
         return self.inner.provider
 
     @property
     def model_id(self) -> str:
+        """The inner model's name."""
         return self.inner.model_id
 
     @property
     def capabilities(self) -> Capabilities:
+        """What the inner model can do."""
         return self.inner.capabilities
 
     async def generate(self, request: Request) -> Response:
+        """Answer in one piece, as the inner model does."""
         return await self.inner.generate(request)
 
     def stream(self, request: Request) -> ModelStream:
+        """Answer piece by piece, as the inner model does."""
         return self.inner.stream(request)
 
     def __repr__(self) -> str:

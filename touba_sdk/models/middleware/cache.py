@@ -52,6 +52,7 @@ class MemoryCacheStore:
         self._entries: OrderedDict[str, tuple[float, str]] = OrderedDict()
 
     async def get(self, key: str) -> str | None:
+        """What was kept under a key; None where there is nothing, or it has become too old."""
         with self._lock:
             found = self._entries.get(key)
             if found is None:
@@ -63,6 +64,7 @@ class MemoryCacheStore:
             return found[1]
 
     async def set(self, key: str, value: str) -> None:
+        """Keep a value; the one that was used least recently goes where there are too many."""
         with self._lock:
             self._entries[key] = (self._clock(), value)
             self._entries.move_to_end(key)

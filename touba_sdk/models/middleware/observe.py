@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncGenerator, Callable
-from typing import Any
+from typing import Any, Self
 
 from ..errors import IncompleteStreamError
 from ..model import LanguageModel, Middleware
@@ -98,6 +98,15 @@ class _Watch:
         if hooks.on_start is not None:
             self._call.state = hooks.on_start(self._call)
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        if isinstance(error, Exception):
+            self.error(error)
+        elif error is not None:
+            self.abandon()
+
     def event(self, event: StreamEvent) -> None:
         if self._hooks.on_stream_event is not None:
             self._hooks.on_stream_event(self._call, event)
@@ -128,25 +137,17 @@ class _Observed(WrappedModel):
         self._hooks = hooks
 
     async def generate(self, request: Request) -> Response:
-        watch = _Watch(self._hooks, self.inner, request, streaming=False)
-        try:
+        with _Watch(self._hooks, self.inner, request, streaming=False) as watch:
             response = await self.inner.generate(request)
-        except Exception as error:
-            watch.error(error)
-            raise
-        except BaseException:
-            watch.abandon()
-            raise
-        watch.finish(response)
+            watch.finish(response)
         return response
 
     def stream(self, request: Request) -> ModelStream:
         return EventStream(lambda: self._events(request))
 
     async def _events(self, request: Request) -> AsyncGenerator[StreamEvent, None]:
-        watch = _Watch(self._hooks, self.inner, request, streaming=True)
         collector = Collector()
-        try:
+        with _Watch(self._hooks, self.inner, request, streaming=True) as watch:
             async with self.inner.stream(request) as stream:
                 async for event in stream:
                     ended = follow(collector, event)
@@ -159,9 +160,3 @@ class _Observed(WrappedModel):
                     collector.response()
                 except IncompleteStreamError as error:
                     watch.error(error)
-        except Exception as error:
-            watch.error(error)
-            raise
-        except BaseException:
-            watch.abandon()
-            raise

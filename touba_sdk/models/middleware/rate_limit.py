@@ -82,6 +82,7 @@ class RateLimiter:
 
     @property
     def counts_tokens(self) -> bool:
+        """Whether tokens are limited, too, so that a request has to be counted before it is sent."""
         return self._tokens is not None
 
     def take(self, tokens: float, now: float) -> float:
