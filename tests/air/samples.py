@@ -226,9 +226,23 @@ def review() -> Document:
     )
 
 
+NAME = ["is", "Text", [["length", 1, 40]]]
+
+
+def named(node: list[Any]) -> list[Any]:
+    """A text as it enters the field `name` of a line."""
+    return ["constrain", NAME, "name", node]
+
+
+def priced(node: list[Any]) -> list[Any]:
+    """A Decimal as it enters a place of type `Amount`."""
+    return ["constrain", "type:app/Amount", "amount", node]
+
+
 def every_expression() -> Document:
     """A function that has every expression once."""
-    line = ["record", "type:app/Line", [["text", "a"], ["dec", "1.50"], ["make", "type:app/Level", "Low", []]]]
+    low = ["make", "type:app/Level", "Low", []]
+    line = ["record", "type:app/Line", [named(["text", "a"]), priced(["dec", "1.50"]), low]]
     number: dict[str, Any] = {"takes": [("x", "Int")], "gives": "Int"}
     uses: list[tuple[Any, list[Any]]] = [
         ("Int", ["int", "9007199254740993"]),
@@ -239,7 +253,7 @@ def every_expression() -> Document:
         ("Duration", ["duration", "PT30S"]),
         ("Nothing", ["nothing"]),
         (["Optional", ["List", "Int"]], ["absent", ["List", "Int"]]),
-        ("type:app/Line", ["with", line, [["name", ["text", "b"]], ["amount", ["widen", ["int", 3]]]]]),
+        ("type:app/Line", ["with", line, [["name", named(["text", "b"])], ["amount", priced(["widen", ["int", 3]])]]]),
         ("Int", ["ordinal", ["field", line, "level"]]),
         ("Bool", ["variant", ["make", "type:app/Decision", "Refused", []], "Paid"]),
         ("Text", ["payload", ["make", "type:app/Decision", "Paid", [["text", "r"]]], "Paid", "receipt"]),

@@ -1,91 +1,123 @@
-"""What verifies can run: a verified program ends in an outcome, never in a Python exception."""
+"""What verifies can run: a verified program ends in an outcome within its limits, and both engines tell the same."""
 
 from __future__ import annotations
 
 import copy
-from typing import Any
+from pathlib import Path
+from random import Random
 
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.air.samples import Document, compiled, every_expression, review, seal
-from tests.air.test_mutations import mutate
+from tests.air.mutations import change, repair
+from tests.air.running import inputs, story, tight
+from tests.air.samples import Document, compiled, every_expression, governed, review
+from tests.air.test_compiled import Files, case_files
+from tests.runtime.program_strategy import programs
 from touba_cli.air.program import Program, load_program
 from touba_cli.air.verifier import verify
-from touba_cli.errors import ToubaFailure
-from touba_cli.runtime.interpreter import allow_recursion
-from touba_cli.runtime.machine import Machine, Outcome, RunLimits, Settled
-from touba_cli.values.check import TypeTable, ValueInvalid
-from touba_cli.values.model import Meter
+from touba_cli.errors import CODES, ToubaFailure
+from touba_cli.language.compiler import compile_program
+from touba_cli.runtime.admission import ENTRY_KINDS, check_features
 
-# The machine raises Python's recursion limit when it is first made, which hypothesis takes amiss inside a test.
-allow_recursion()
+HERE = Path(__file__).resolve().parent
 
-DOCUMENTS = [review(), every_expression(), compiled()]
-
-LINE = {"name": "Tea", "Amount": "12.50", "level": "High"}
-INPUTS: dict[str, Any] = {
-    "invoice": {"id": "A", "lines": [LINE, {**LINE, "name": "free"}], "note": "Hello", "due": "2026-01-31"},
-    "lines": [LINE],
-    "text": "x",
-    "message": "x",
-    "level": "Low",
-    "x": 5,
-}
+#: an outcome of a run that nothing but a fault of the runtime brings about
+FAULTS = ("InternalError",)
 
 
-def run(program: Program, entry: str) -> Outcome | None:
-    """Run an entry with the inputs above; None where they do not fit its types."""
-    table = TypeTable(program.types)
-    meter = Meter(10**6, 2**20)
+def cases() -> list[Document]:
+    """Some conformance cases of every folder whose programs run."""
+    found: list[Document] = []
+    for folder in ("calls", "expressions", "flow", "statements", "tools", "limits", "inputs"):
+        paths = sorted((HERE.parent / "conformance" / folder).glob("*.case"))
+        for path in paths[:: max(1, len(paths) // 6)]:
+            files = case_files(path)
+            air = compile_program(Files(files), next(iter(files))).air
+            if air is not None:
+                found.append(air)
+    return found
+
+
+DOCUMENTS = [review(), every_expression(), compiled(), governed(), *cases()]
+
+
+def mutant(random: Random, document: Document) -> Program | None:
+    """A changed program that may run; None where it may not."""
+    document = copy.deepcopy(document)
+    for _ in range(random.choice([1, 1, 2, 3])):
+        change(random, document)
+    repair(document)
     try:
-        arguments = [
-            table.decode(form, INPUTS[name], "$", meter, edge=True) for name, form in program.callables[entry].takes
-        ]
-    except (KeyError, ValueInvalid, ToubaFailure):
-        return None
-    granted = dict.fromkeys(("tool:app/Pay", "tool:everything/Pay"), frozenset(["network"]))
-    machine = Machine(program, table, entry, arguments, RunLimits(max_steps=3_000), granted)
-    while True:
-        progress = machine.advance(1_000, lambda: None)
-        if progress.outcome is not None:
-            return progress.outcome
-        for need in progress.needs:
-            answer = Settled.failed("CardDeclined", "no") if len(need.occurrence) % 2 else Settled.given("R-1")
-            machine.settle(need.occurrence, answer)
+        verify(document)
+        program = load_program(document)
+        check_features(program)
+    except ToubaFailure:
+        return None  # which codes these may be is what `test_mutations.py` is about
+    return program
 
 
-def entries(program: Program) -> list[str]:
-    return [ref for ref, declared in program.callables.items() if declared.kind != "tool"]
+def check(program: Program, random: Random) -> int:
+    """Run every entry; how many runs there were."""
+    runs = 0
+    for entry in [ref for ref, each in program.callables.items() if each.kind in ENTRY_KINDS]:
+        arguments = inputs(random, program, entry)
+        if arguments is None:
+            continue
+        seed = random.randrange(1_000)
+        expected = story(program, entry, arguments, seed, "reference", 100_000)
+        assert story(program, entry, arguments, seed, "generated", 100_000) == expected
+        assert story(program, entry, arguments, seed, "as it comes", 7) == expected
+        limits = tight(seed)
+        ended = story(program, entry, arguments, seed, "reference", 100_000, limits)
+        assert story(program, entry, arguments, seed, "generated", 100_000, limits) == ended
+        kind, failure = expected[0], expected[3]
+        assert kind in ("finished", "stopped", "failed")
+        if failure is not None:
+            assert failure[0] in CODES or failure[0] == "CardDeclined"
+            assert failure[0] not in FAULTS
+        runs += 1
+    return runs
 
 
 def test_the_samples_run() -> None:
-    for document, entry in ((review(), "strategy:app/Review"), (compiled(), "strategy:everything/Review")):
-        outcome = run(load_program(document), entry)
-        assert outcome is not None
-        assert (outcome.failure, outcome.kind) == (None, "finished")
-    outcome = run(load_program(every_expression()), "function:app/Every")
-    assert outcome is not None
-    assert (outcome.failure, outcome.result) == (None, 5)
+    for document, entry in (
+        (review(), "strategy:app/Review"), (compiled(), "strategy:everything/Review"),
+        (every_expression(), "function:app/Every"),
+    ):  # fmt: skip
+        program = load_program(document)
+        kinds = set()
+        for seed in range(30):
+            arguments = inputs(Random(seed), program, entry)
+            if arguments is not None:
+                kinds.add(story(program, entry, arguments, seed, "reference", 1_000)[0])
+        assert "finished" in kinds
 
 
-def sound(document: Document) -> bool:
-    try:
-        verify(seal(document))
-    except (ToubaFailure, KeyError, AttributeError, TypeError, RecursionError):
-        return False
-    return True
+@settings(max_examples=900)
+@given(st.integers(0, 2**64))
+def test_mutated_programs_that_verify_end_in_an_outcome(seed: int) -> None:
+    random = Random(seed)
+    program = mutant(random, random.choice(DOCUMENTS))
+    if program is not None:
+        check(program, random)
 
 
-@settings(max_examples=800)
-@given(st.data())
-def test_mutated_programs_that_verify_end_in_an_outcome(data: st.DataObject) -> None:
-    document = copy.deepcopy(data.draw(st.sampled_from(DOCUMENTS)))
-    for _ in range(data.draw(st.integers(1, 2))):
-        mutate(data, document)
-    if not sound(document):
-        return
-    program = load_program(document)
-    for entry in entries(program):
-        outcome = run(program, entry)
-        assert outcome is None or outcome.kind in ("finished", "stopped", "failed")
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(programs(), st.integers(0, 2**32))
+def test_mutated_programs_of_every_shape(program: Program, seed: int) -> None:
+    for number in range(6):
+        random = Random(seed + number)
+        changed = mutant(random, program.document)
+        if changed is not None:
+            check(changed, random)
+
+
+def test_many_mutants_run() -> None:
+    """The tests above are worth little where hardly a changed program may run."""
+    runs = 0
+    for seed in range(400):
+        random = Random(seed)
+        program = mutant(random, random.choice(DOCUMENTS))
+        runs += 0 if program is None else check(program, random)
+    assert runs >= 60

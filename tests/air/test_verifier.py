@@ -7,7 +7,20 @@ from typing import Any
 
 import pytest
 
-from tests.air.samples import SAMPLES, TYPES, Document, build, coded, review, seal, single, slot, smallest
+from tests.air.samples import (
+    SAMPLES,
+    TYPES,
+    Document,
+    build,
+    coded,
+    named,
+    priced,
+    review,
+    seal,
+    single,
+    slot,
+    smallest,
+)
 from touba_cli.air.operations import OPERATIONS
 from touba_cli.air.types import freeze, show, thaw
 from touba_cli.air.verifier import verify
@@ -95,7 +108,7 @@ DOCUMENT_FAULTS: list[tuple[Callable[[Document], None], str]] = [
     (change("types type:app/Line fields 1 wire", "name"), "the wire name `name` is taken"),
     (change("types type:app/Line fields 1 wire", ""), "a wire name is empty"),
     (change("types type:app/Line fields 1 type", "Number"), "the type `Number` is not known"),
-    (change("types type:app/Line fields 1 type", ["Entry", "Int"]), "fields[1].type: this array is not a type here"),
+    (change("types type:app/Line fields 1 type", ["Row", "Int"]), "fields[1].type: this array is not a type here"),
     (change("types type:app/Line fields 1 type", ["List"]), "an array of 2 was expected, not of 1"),
     (change("types type:app/Line fields 1 type", ["List", 3]), "fields[1].type[1]: a type is text or an array"),
     (change("types type:app/Line fields 1 type", "type:app/Lin"), "the type `type:app/Lin` is not known"),
@@ -396,7 +409,8 @@ def test_long_code_with_many_loops_and_attempts_is_no_burden() -> None:
 
 # --- expressions ------------------------------------------------------------------------------------------------------
 
-LINE = ["record", "type:app/Line", [TEXT, ["dec", "1"], ["make", "type:app/Level", "Low", []]]]
+LOW = ["make", "type:app/Level", "Low", []]
+LINE = ["record", "type:app/Line", [named(TEXT), priced(["dec", "1"]), LOW]]
 REFUSED = ["make", "type:app/Decision", "Refused", []]
 OPTIONAL = ["some", ONE]
 
@@ -443,7 +457,7 @@ EXPRESSION_FAULTS: list[tuple[Any, str]] = [
     (["make", "type:app/Decision", "", []], "[2]: the variant `` is not known"),
     (["make", "type:app/Decision", "Paid", [ONE]], "[3][0]: Text was expected, not Int"),
     (["with", LINE, []], "[2]: no field is changed"),
-    (["with", LINE, [["name", TEXT], ["name", TEXT]]], "[2][1]: the field `name` is changed twice"),
+    (["with", LINE, [["name", named(TEXT)], ["name", named(TEXT)]]], "[2][1]: the field `name` is changed twice"),
     (["with", LINE, [["name", ONE]]], "[2][0][1]: Text was expected, not Int"),
     (["list", "Int", [ONE, TEXT]], "[2][1]: Int was expected, not Text"),
     (["map", "Int", [[ONE, ONE]]], "[2][0][0]: Text was expected, not Int"),
@@ -542,8 +556,10 @@ def test_a_callable_that_is_named_by_others_is_checked_by_its_declared_types() -
     document = build(
         TYPES,
         {
-            "function:app/F": coded([("x", "Decimal")], "type:app/Amount", [], [["give", slot(0)]]),
-            "strategy:app/Run": coded([], "Decimal", [], [["give", ["apply", "function:app/F", [["dec", "1"]]]]]),
+            "function:app/F": coded([("x", "Decimal")], "type:app/Amount", [], [["give", priced(slot(0))]]),
+            "strategy:app/Run": coded(
+                [], "Decimal", [], [["give", ["apply", "function:app/F", [priced(["dec", "1"])]]]]
+            ),
         },
     )
     declared = document["callables"]["function:app/F"]
@@ -551,6 +567,71 @@ def test_a_callable_that_is_named_by_others_is_checked_by_its_declared_types() -
     verify(seal(document))
     declared["slots"][0][1] = "type:app/Amount"
     assert "is an alias" in refusal(seal(document))
+
+
+#: types whose constraints stand inside other types, and in a variant
+PLACES = {
+    "type:app/Bag": {
+        "kind": "record",
+        "fields": [
+            {"name": "all", "type": ["List", "type:app/Amount"]},
+            {"name": "most", "type": ["Optional", "type:app/Amount"]},
+        ],
+    },
+    "type:app/Paid": {
+        "kind": "choice",
+        "variants": [{"name": "Cash", "fields": [{"name": "amount", "type": "type:app/Amount"}]}],
+    },
+}
+
+
+def bag(items: list[Any]) -> list[Any]:
+    """A list as it enters the field `all` of a bag."""
+    return ["constrain", ["List", "type:app/Amount"], "all", ["list", "Decimal", items]]
+
+
+OTHER = ["constrain", ["is", "Decimal", [["min", ["dec", "0"]]]], "amount", ["dec", "1"]]
+
+
+@pytest.mark.parametrize(
+    ("node", "at"),
+    [
+        (["record", "type:app/Line", [TEXT, priced(["dec", "1"]), LOW]], "[2][0]"),
+        (["record", "type:app/Line", [named(TEXT), ["dec", "1"], LOW]], "[2][1]"),
+        (["record", "type:app/Line", [named(TEXT), OTHER, LOW]], "[2][1]"),
+        (["record", "type:app/Line", [named(TEXT), named(TEXT), LOW]], "[2][1]"),
+        (["with", LINE, [["amount", ["field", LINE, "amount"]]]], "[2][0][1]"),
+        (["apply", "function:app/F", [["dec", "1"]]], "[2][0]"),
+        (["make", "type:app/Paid", "Cash", [["dec", "1"]]], "[3][0]"),
+        (["record", "type:app/Bag", [["list", "Decimal", [priced(["dec", "1"])]], ["absent", "Decimal"]]], "[2][0]"),
+        (["record", "type:app/Bag", [bag([]), ["some", priced(["dec", "1"])]]], "[2][1]"),
+    ],
+)
+def test_nothing_enters_a_place_with_constraints_unchecked(node: list[Any], at: str) -> None:
+    def document(node: list[Any]) -> dict[str, Any]:
+        form = {"with": "type:app/Line", "apply": "Decimal"}.get(node[0], node[1])
+        return build(
+            {**TYPES, **PLACES},
+            {
+                "function:app/F": coded([("x", "Decimal")], "Decimal", [], [["give", slot(0)]]),
+                "strategy:app/Run": coded([], form, [], [["give", node]]),
+            },
+        )
+
+    def declared(node: list[Any]) -> dict[str, Any]:
+        found = document(node)
+        found["callables"]["function:app/F"]["takes"][0]["type"] = "type:app/Amount"
+        return seal(found)
+
+    message = refusal(declared(node))
+    assert f".code[0][1]{at}: " in message
+    assert "enters a place with constraints" in message or "was expected, not Text" in message
+
+
+def test_what_is_absent_needs_no_check() -> None:
+    for value in (["absent", "Decimal"], ["constrain", ["Optional", "type:app/Amount"], "most", ["absent", "Decimal"]]):
+        node = ["record", "type:app/Bag", [bag([["dec", "1"]]), value]]
+        verify(seal(build({**TYPES, **PLACES}, {"strategy:app/Run": coded([], "type:app/Bag", [], [["give", node]])})))
 
 
 def test_messages_cut_names_and_keep_to_ascii() -> None:

@@ -45,8 +45,6 @@ INSTRUCTION_FEATURES: dict[str, str] = {
     "parallel": "parallel", "parallel_each": "parallel", "review": "review",
 }  # fmt: skip
 
-_TOOL_FEATURES = (("keys", "key"), ("compensate", "compensation"))
-
 #: the members that the digest covers; the optional ones stand only in programs that have such things
 DIGESTED: tuple[str, ...] = ("protocol", "semantics", "requires", "modules", "types", "callables")
 OPTIONAL: tuple[str, ...] = ("memories", "gates", "triggers")
@@ -62,12 +60,14 @@ class Callable:
         "effect",
         "gives",
         "kind",
+        "reads",
         "ref",
         "requires",
         "secrets",
         "slots",
         "takes",
         "timeout_ms",
+        "writes",
     )
 
     def __init__(self, ref: str, document: dict[str, Any]):
@@ -87,6 +87,9 @@ class Callable:
         self.requires: list[str] = document.get("requires", [])
         #: handles of secrets that a tool holds
         self.secrets: list[str] = document.get("secrets", [])
+        #: memories that a tool reads and writes
+        self.reads: list[str] = document.get("reads", [])
+        self.writes: list[str] = document.get("writes", [])
         #: "none", "read" or "write"
         self.effect: str = document.get("effect", "none")
         self.timeout_ms: int | None = document.get("timeout_ms")
@@ -99,7 +102,7 @@ class Callable:
 class Program:
     """A program that may run: its declarations, and where they stood in the source."""
 
-    __slots__ = ("build", "callables", "digest", "document", "modules", "requires", "source_map", "types")
+    __slots__ = ("build", "callables", "digest", "document", "memories", "modules", "requires", "source_map", "types")
 
     def __init__(self, document: dict[str, Any]):
         #: the AIR document itself
@@ -108,6 +111,8 @@ class Program:
         self.modules: list[str] = document["modules"]
         #: reference → declaration as in the document; the built-in types are not among them
         self.types: dict[str, dict[str, Any]] = document["types"]
+        #: reference → declaration as in the document
+        self.memories: dict[str, dict[str, Any]] = document.get("memories", {})
         self.callables: dict[str, Callable] = {ref: Callable(ref, each) for ref, each in document["callables"].items()}
         self.digest: str = document["digest"]
         self.source_map: dict[str, Any] = document["source_map"]

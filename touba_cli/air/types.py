@@ -70,6 +70,20 @@ def base(form: TypeForm, declared: dict[str, dict[str, Any]]) -> TypeForm:
     return (form[0], base(form[1], declared))
 
 
+def constrained(form: TypeForm, declared: dict[str, dict[str, Any]]) -> bool:
+    """Whether values of the type have constraints to check, other than those inside records and choices."""
+    while True:
+        if isinstance(form, str):
+            declaration = declared.get(form)
+            if declaration is None or declaration["kind"] != "alias":
+                return False
+            form = freeze(declaration["of"])
+        elif form[0] == "is":
+            return True
+        else:
+            form = form[1]
+
+
 def show(form: TypeForm) -> str:
     """The type as programs write it: ``List of Invoice``."""
     if isinstance(form, str):

@@ -207,17 +207,23 @@ class _Declarations:
 
             callers = take_callers(value["callable_by"], (place, "callable_by"), self.callables)
         takes: dict[str, TypeForm] = {}
+        guards: dict[str, TypeForm] = {}
         for position, each in enumerate(take_array(value["takes"], (place, "takes"))):
             here: Place = ((place, "takes"), position)
             take_object(each, here, ("name", "type"), ("doc",))
             name = take_word(each["name"], (here, "name"))
             if name in takes:
                 raise fault((here, "name"), f"the input `{shown(name)}` stands twice")
-            takes[name] = self.types.base(self.types.take_declared(each["type"], (here, "type")))
+            form = self.types.take_declared(each["type"], (here, "type"))
+            takes[name] = self.types.base(form)
+            guard = self.types.guard(form)
+            if guard is not None:
+                guards[name] = guard
             if "doc" in each:
                 take_text(each["doc"], (here, "doc"))
-        gives = self.types.base(self.types.take_declared(value["gives"], (place, "gives")))
-        return Signature(kind, list(takes), list(takes.values()), gives, callers)
+        form = self.types.take_declared(value["gives"], (place, "gives"))
+        gives, gives_guard = self.types.base(form), self.types.guard(form)
+        return Signature(kind, list(takes), list(takes.values()), gives, callers, guards, gives_guard)
 
     def _check_code(self, ref: str, owner: Owner) -> None:
         """Check slots and code of a callable, or of a branch of one."""

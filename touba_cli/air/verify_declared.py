@@ -274,7 +274,7 @@ def _check_payload(value: Any, place: Place, signature: Signature, takes: dict[s
         take_map(entry, here)
         if "is" in entry:
             take_object(entry, here, ("is",))
-            constants.expect(entry["is"], (here, "is"), forms[name])
+            constants.enter(entry["is"], (here, "is"), forms[name], signature.guards.get(name))
             continue
         take_object(entry, here, ("from",))
         path = take_array(entry["from"], (here, "from"))

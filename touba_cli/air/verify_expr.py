@@ -10,7 +10,7 @@ from ..limits import JSON_DEPTH
 from .literals import LITERALS, literal_type
 from .operations import OPERATIONS, ROUNDING_MODES
 from .places import fault, shown, take_array, take_text, take_whole, unknown
-from .types import show
+from .types import freeze, show, thaw
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,19 +28,29 @@ if TYPE_CHECKING:
 class Signature:
     """Base types of what a callable takes and gives; ``kind`` is that of its reference.
 
-    ``callers`` are the references of those that may call it; None where nothing narrows them.
+    ``callers`` are the references of those that may call it; None where nothing narrows them. ``guards`` has the
+    declared types of inputs with constraints, by name; ``gives_guard`` is that of the result.
     """
 
-    __slots__ = ("callers", "gives", "kind", "names", "takes")
+    __slots__ = ("callers", "gives", "gives_guard", "guards", "kind", "names", "takes")
 
     def __init__(
-        self, kind: str, names: list[str], takes: list[TypeForm], gives: TypeForm, callers: list[str] | None = None
+        self,
+        kind: str,
+        names: list[str],
+        takes: list[TypeForm],
+        gives: TypeForm,
+        callers: list[str] | None = None,
+        guards: dict[str, TypeForm] | None = None,
+        gives_guard: TypeForm | None = None,
     ):
         self.kind = kind
         self.callers = callers
         self.names = names
         self.takes = takes
         self.gives = gives
+        self.guards = guards or {}
+        self.gives_guard = gives_guard
 
 
 class Expressions:
@@ -104,11 +114,29 @@ class Expressions:
         if found != form:
             raise fault(place, f"{written(form)} was expected, not {written(found)}")
 
+    def enter(self, node: Any, place: Place, form: TypeForm, guard: TypeForm | None) -> None:
+        """Refuse an expression of any other type, and one that enters a place with constraints without their check."""
+        self.expect(node, place, form)
+        if guard is not None and node[0] != "absent" and (node[0] != "constrain" or freeze(node[1]) != guard):
+            raise fault(
+                place, f"a value enters a place with constraints: `constrain` with the type {thaw(guard)} was expected"
+            )
+
+    def enter_all(self, nodes: Any, place: Place, forms: dict[str, TypeForm], guards: dict[str, TypeForm]) -> None:
+        """Refuse an array that does not hold one expression for each field or input, as `enter` does."""
+        take_array(nodes, place, len(forms))
+        for position, (name, form) in enumerate(forms.items()):
+            self.enter(nodes[position], (place, position), form, guards.get(name))
+
     def expect_all(self, nodes: Any, place: Place, forms: list[TypeForm]) -> None:
         """Refuse an array that does not hold one expression for each type."""
         take_array(nodes, place, len(forms))
         for position, form in enumerate(forms):
             self.expect(nodes[position], (place, position), form)
+
+    def enter_inputs(self, nodes: Any, place: Place, signature: Signature) -> None:
+        """Refuse an array that does not hold the arguments of a callable."""
+        self.enter_all(nodes, place, dict(zip(signature.names, signature.takes, strict=True)), signature.guards)
 
     def slot(self, value: Any, place: Place) -> int:
         """The number of a slot that exists."""
@@ -250,7 +278,7 @@ class Expressions:
         fields = self.types.fields(ref)
         if fields is None:
             raise fault((place, 1), f"`{shown(ref)}` is not a record")
-        self.expect_all(node[2], (place, 2), list(fields.values()))
+        self.enter_all(node[2], (place, 2), fields, self.types.guards(ref))
         return ref
 
     def _make(self, node: Node, place: Place) -> TypeForm:
@@ -259,7 +287,7 @@ class Expressions:
             name = f"`{shown(form)}`" if isinstance(form, str) else written(form)
             raise fault((place, 1), f"{name} is not a choice")
         fields = self._variant_fields(form, node[2], (place, 2))
-        self.expect_all(node[3], (place, 3), list(fields.values()))
+        self.enter_all(node[3], (place, 3), fields, self.types.guards(form, node[2]))
         return form
 
     def _with(self, node: Node, place: Place) -> TypeForm:
@@ -272,7 +300,7 @@ class Expressions:
             if change[0] in seen:
                 raise fault((here, position), f"the field `{shown(change[0])}` is changed twice")
             seen.add(change[0])
-            self.expect(change[1], ((here, position), 1), field)
+            self.enter(change[1], ((here, position), 1), field, self.types.guards(form).get(change[0]))
         if not seen:
             raise fault(here, "no field is changed")
         return form
@@ -348,7 +376,7 @@ class Expressions:
         signature = self.signatures.get(ref)
         if signature is None or signature.kind != "function":
             raise fault((place, 1), f"`{shown(ref)}` is not a function of the program")
-        self.expect_all(node[2], (place, 2), signature.takes)
+        self.enter_inputs(node[2], (place, 2), signature)
         return signature.gives
 
 

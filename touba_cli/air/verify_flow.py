@@ -241,7 +241,7 @@ class Flow:
         self._state = None
 
     def _give(self, instruction: Instruction, pc: int, place: Place) -> None:
-        self.expressions.expect(instruction[1], (place, 1), self.signature.gives)
+        self.expressions.enter(instruction[1], (place, 1), self.signature.gives, self.signature.gives_guard)
         self._state = None
 
     def _call(self, instruction: Instruction, pc: int, place: Place) -> None:
@@ -252,7 +252,7 @@ class Flow:
             raise fault((place, 3), f"`{shown(ref)}` is not a tool, skill, strategy or agent of the program")
         if signature.callers is not None and self.owner.ref not in signature.callers:
             raise fault((place, 3), f"`{shown(ref)}` does not let `{shown(self.owner.ref)}` call it")
-        self.expressions.expect_all(instruction[4], (place, 4), signature.takes)
+        self.expressions.enter_inputs(instruction[4], (place, 4), signature)
         if instruction[2] is not None:
             self._write(self.expressions.writable_slot(instruction[2], (place, 2), signature.gives))
 

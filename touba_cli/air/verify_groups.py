@@ -111,6 +111,8 @@ def _parallel(flow: Flow, instruction: Instruction, place: Place) -> int | None:
     _take_switch(instruction[3], (place, 3))
     group = flow.owner.next("group")
     fields: dict[str, TypeForm] = {}
+    #: declared types of the branches that check what they give
+    guards: dict[str, TypeForm] = {}
     branches = take_array(instruction[4], (place, 4))
     if not branches:
         raise fault((place, 4), "a group has a branch at least")
@@ -123,6 +125,9 @@ def _parallel(flow: Flow, instruction: Instruction, place: Place) -> int | None:
         form, takes = _branch(flow, branch[1], (here, 1), f"{group}.{name}")
         flow.expressions.expect_all(branch[2], (here, 2), takes)
         fields[name] = ("Outcome", form) if instruction[3] else form
+        guard = None if instruction[3] else flow.signatures[branch[1]].gives_guard
+        if guard is not None:
+            guards[name] = guard
     slot = flow.expressions.slot(instruction[2], (place, 2))
     record = flow.slots[slot]
     if not isinstance(record, str) or not record.startswith(f"type:{flow.owner.path}/"):
@@ -130,6 +135,9 @@ def _parallel(flow: Flow, instruction: Instruction, place: Place) -> int | None:
     declared = flow.types.fields(record)
     if declared is None or list(declared.items()) != list(fields.items()):
         raise fault((place, 2), f"{written(record)} does not have the branches as its fields")
+    for name, guard in flow.types.guards(record).items():
+        if guards.get(name) != guard:
+            raise fault((place, 2), f"the branch `{name}` does not check what the field of {written(record)} asks for")
     return flow.expressions.writable_slot(slot, (place, 2), record)
 
 

@@ -19,7 +19,17 @@ from .places import (
     take_word,
     unknown,
 )
-from .types import BUILT_IN_TYPES, GENERIC_TYPES, ORDERED_TYPES, PLAIN_TYPES, PROBLEM, base, freeze, show
+from .types import (
+    BUILT_IN_TYPES,
+    GENERIC_TYPES,
+    ORDERED_TYPES,
+    PLAIN_TYPES,
+    PROBLEM,
+    base,
+    constrained,
+    freeze,
+    show,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,6 +76,12 @@ class Types:
         for ref, declaration in self.declared.items():
             for variant, fields in _field_lists(declaration):
                 self._fields[ref, variant] = {each["name"]: self.base(freeze(each["type"])) for each in fields}
+        #: the same → name and declared type of the fields that have constraints
+        self._guarded: dict[tuple[str, str], dict[str, TypeForm]] = {}
+        for ref, declaration in self.declared.items():
+            for variant, fields in _field_lists(declaration):
+                forms = ((each["name"], self.guard(freeze(each["type"]))) for each in fields)
+                self._guarded[ref, variant] = {name: form for name, form in forms if form is not None}
         self._check_finite(place)
         #: reference of a choice → names of its variants
         self._variants: dict[TypeForm, list[str]] = {
@@ -89,6 +105,14 @@ class Types:
         if isinstance(form, str):
             return self._fields.get((form, ""))
         return {"key": "Text", "value": form[1]} if form[0] == "Entry" else None
+
+    def guard(self, declared: TypeForm) -> TypeForm | None:
+        """A declared type where values have to be checked when they enter a place that has it; None where not."""
+        return declared if constrained(declared, self.declared) else None
+
+    def guards(self, form: TypeForm, variant: str = "") -> dict[str, TypeForm]:
+        """Names and declared types of the fields of a record or variant that have constraints."""
+        return self._guarded.get((form, variant), {}) if isinstance(form, str) else {}
 
     def payload(self, form: TypeForm, variant: str) -> dict[str, TypeForm] | None:
         """Names and base types of the fields of a variant; None where there is no such variant."""
@@ -137,7 +161,7 @@ class Types:
                 take_array(form, inner, 3)
                 if not take_array(form[2], (inner, 2)):
                     raise fault((inner, 2), "a constrained type needs a constraint")
-            elif head in GENERIC_TYPES or (head == "Entry" and only_base):
+            elif head in GENERIC_TYPES or head == "Entry":
                 take_array(form, inner, 2)
                 self.outcomes = self.outcomes or head == "Outcome"
             else:
@@ -244,7 +268,9 @@ class Types:
 
     def _check_variants(self, value: Any, place: Place) -> None:
         names: set[str] = set()
-        for position, variant in enumerate(take_array(value, place)):
+        if len(take_array(value, place)) > TYPE_MEMBERS:
+            raise fault(place, f"there are more than {TYPE_MEMBERS} variants")
+        for position, variant in enumerate(value):
             here = (place, position)
             take_object(variant, here, ("name", "fields"), ("doc",))
             name = take_word(variant["name"], (here, "name"))
