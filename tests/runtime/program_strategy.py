@@ -25,9 +25,19 @@ WORDS = ["", "a", "b", "tea", "é", "a longer text of more than sixteen"]
 class Maker:
     """Draws one callable."""
 
-    def __init__(self, draw: Any, kind: str, takes: list[Any], gives: Any, functions: dict[str, tuple[list[Any], Any]]):
+    def __init__(
+        self,
+        draw: Any,
+        ref: str,
+        takes: list[Any],
+        gives: Any,
+        functions: dict[str, tuple[list[Any], Any]],
+        skills: tuple[str, ...] = (),
+    ):
         self.draw = draw
-        self.kind = kind
+        self.kind, _, self.name = ref.partition(":")
+        #: skills that take an Int and give one
+        self.skills = skills
         self.takes = takes
         self.gives = gives
         self.functions = functions
@@ -284,7 +294,7 @@ class Maker:
             text = self.expression("Text", 2)
             self.sites += 1
             self.shows += 1
-            self.emit("show", self.sites, f"show:app/Main/{self.shows}", text)
+            self.emit("show", self.sites, f"show:{self.name}/{self.shows}", text)
             return True
         if pick == 25 and self.chance(6):
             self.emit("stop", self.expression("Text", 1))
@@ -355,6 +365,10 @@ class Maker:
         problem = self.new_slot("type:touba/Problem")
         start = self.emit("attempt", -1, problem)
         self.attempts += 1
+        known = [slot for slot in sorted(self.set_here) if self.slots[slot] == "Int"]
+        if known and self.chance(2):
+            slot = self.choose(*known)
+            self.emit("set", slot, [self.choose("mul.int", "add.int"), ["slot", slot], ["int", str(2**62)]])
         goes_on = self.block(self.draw(st.integers(1, 3)), depth)
         self.attempts -= 1
         jumps = []
@@ -374,7 +388,7 @@ class Maker:
         argument = self.expression("Int", 2)
         self.sites += 1
         slot = self.new_slot("Int") if self.chance(2) else None
-        self.emit("call", self.sites, slot, self.choose("tool:app/Ask", "skill:app/Twice"), [argument])
+        self.emit("call", self.sites, slot, self.choose("tool:app/Ask", *self.skills), [argument])
         if slot is not None:
             self.set_here.add(slot)
         return True
@@ -387,6 +401,18 @@ class Maker:
 
 ASK = tool(takes=["Int"])
 TWICE = callable_([["give", ["add.int", ["slot", 0], ["slot", 0]]]], takes=["Int"])
+#: a skill that calls itself a few times, and a tool at the bottom
+DIG = callable_(
+    [
+        ["set", 1, ["mod.int", ["slot", 0], ["int", 5]]],
+        ["unless", ["le.int", ["slot", 1], ["int", 0]], 4],
+        ["call", 1, 1, "tool:app/Ask", [["slot", 0]]],
+        ["give", ["slot", 1]],
+        ["call", 2, 1, "skill:app/Dig", [["sub.int", ["slot", 1], ["int", 1]]]],
+        ["give", ["add.int", ["slot", 1], ["int", 1]]],
+    ],
+    takes=["Int"], slots=["Int"],
+)  # fmt: skip
 #: recursion that ends where the number is used up
 DOWN = callable_(
     [
@@ -400,9 +426,9 @@ DOWN = callable_(
 
 @st.composite
 def programs(draw: Any) -> Program:
-    """A program with `strategy:app/Main` (which takes nothing), functions, a skill and a tool."""
+    """A program with `strategy:app/Main` (which takes nothing), functions, skills and a tool."""
     functions: dict[str, tuple[list[Any], Any]] = {}
-    callables: dict[str, Any] = {"tool:app/Ask": ASK, "skill:app/Twice": TWICE}
+    callables: dict[str, Any] = {"tool:app/Ask": ASK, "skill:app/Twice": TWICE, "skill:app/Dig": DIG}
     if draw(st.booleans()):
         callables["function:app/Down"] = DOWN
         functions["function:app/Down"] = (["Int", "Int"], "Int")
@@ -410,9 +436,14 @@ def programs(draw: Any) -> Program:
         ref = f"function:app/F{number}"
         takes = draw(st.lists(st.sampled_from(["Int", "Text", INTS]), min_size=1, max_size=2))
         gives = draw(st.sampled_from(["Int", "Bool", INTS, "Text"]))
-        callables[ref] = Maker(draw, "function", takes, gives, dict(functions)).make(draw(st.integers(1, 4)), 2)
+        callables[ref] = Maker(draw, ref, takes, gives, dict(functions)).make(draw(st.integers(1, 4)), 2)
         functions[ref] = (takes, gives)
     gives = draw(st.sampled_from(["Int", "Text", INTS, LINE]))
-    main = Maker(draw, "strategy", [], gives, functions)
+    skills = ("skill:app/Twice", "skill:app/Dig")
+    for number in range(draw(st.integers(0, 2))):
+        ref = f"skill:app/S{number}"
+        callables[ref] = Maker(draw, ref, ["Int"], "Int", functions, skills).make(draw(st.integers(1, 4)), 2)
+        skills += (ref, ref)
+    main = Maker(draw, "strategy:app/Main", [], gives, functions, skills)
     callables["strategy:app/Main"] = main.make(draw(st.integers(1, 6)), 3)
     return program(callables)

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from tests.runtime.machine_kit import Ran, callable_, drive, program, tool
 from touba_cli.errors import ToubaFailure
+from touba_cli.runtime.budget import allow_recursion
 from touba_cli.runtime.events import TraceLog, verify_trace
 from touba_cli.runtime.execution import GeneratedCode
 from touba_cli.runtime.functions import FunctionTally
-from touba_cli.runtime.interpreter import allow_recursion
 from touba_cli.runtime.machine import Machine, Need, RunLimits, Settled
 from touba_cli.values.check import TypeTable
 from touba_sdk import ToubaEngine

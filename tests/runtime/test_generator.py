@@ -16,12 +16,13 @@ from touba_cli.air.program import Program
 from touba_cli.errors import ToubaFailure
 from touba_cli.limits import LIMITS
 from touba_cli.runtime import execution, interpreter
+from touba_cli.runtime.budget import allow_recursion
 from touba_cli.runtime.execution import GeneratedCode
 from touba_cli.runtime.generate_code import Writer
 from touba_cli.runtime.generate_expr import RULES
 from touba_cli.runtime.generate_text import Refused
 from touba_cli.runtime.generator import Generator
-from touba_cli.runtime.interpreter import EXPRESSIONS, allow_recursion
+from touba_cli.runtime.interpreter import EXPRESSIONS
 from touba_cli.runtime.machine import Machine, Need, RunLimits, Settled
 from touba_cli.values.check import TypeTable
 
@@ -527,13 +528,16 @@ def test_a_run_that_is_cancelled_inside_a_function_stands_where_it_was(at: int) 
 # What the source is made of.
 
 WORDS = {
-    "ABSENT", "F", "Failure", "ListValue", "S", "TooDeep", "True", "False", "None", "X", "and", "append", "attempts",
-    "begin_statement", "charge", "check_size", "concat", "constrain", "continue", "count_call", "d", "def",
-    "division_by_zero", "e", "effects", "else", "entries", "explanation", "fields", "for", "functions", "if", "in",
-    "integer_overflow", "is", "make_changed", "items", "left", "length", "m", "made", "make_choice", "make_list", "make_map",
-    "make_present", "make_record", "max_value_bytes", "n", "not", "nothing_inside", "or", "ordinal", "out_of_range",
-    "pass", "pop", "raise", "result", "return", "room", "size_of", "slots", "sort_by", "spend", "tuple", "type", "value",
-    "variant", "while", "wrong_variant", "BusinessFailure", "RequirementFailed", "break",
+    "as", "catch", "text_of", "except", "try", "x", "ABSENT", "add", "and", "append", "attempts", "before", "begin_call", "break", "BusinessFailure", "charge",
+    "check_size", "close", "complete_call", "concat", "constrain", "continue", "counts", "d", "def",
+    "division_by_zero", "e", "effects", "else", "entries", "explanation", "F", "Failure", "False", "fields", "for",
+    "functions", "get", "hand_over", "HANDED", "if", "in", "integer_overflow", "is", "items", "left", "left_out",
+    "length", "ListValue", "m", "made", "make_changed", "make_choice", "make_list", "make_map", "make_present",
+    "make_record", "max_value_bytes", "n", "None", "not", "nothing_inside", "open", "or", "ordinal", "out_of_range",
+    "pass", "pc", "pop", "r", "raise", "RequirementFailed", "reserve", "result", "return", "room", "rows", "S",
+    "show", "size_of", "slots", "sort_by", "span", "spend", "spent", "steps", "tell_functions", "teller", "text_size",
+    "times", "TooDeep", "True", "tuple", "type", "U", "UNSET", "value", "variant", "W", "w", "while", "wrong_variant",
+    "X", "Y",
 }  # fmt: skip
 
 
@@ -545,13 +549,13 @@ def test_nothing_of_a_program_enters_the_source(found: Program) -> None:
         if declared.kind == "tool":
             continue
         may_stop = declared.kind != "function"
-        for start in (0, None) if declared.kind == "function" else (0, len(declared.code) // 2):
+        for start in (0, None, len(declared.code) // 2):
             try:
-                source = Writer(table, declared, start, may_stop, may_stop).write()
+                source = Writer(table, found.callables, declared, start, may_stop, may_stop).write()
             except Refused:
                 continue
             for word in re.findall(r"[^\W\d]\w*", source):
-                assert word in WORDS or re.fullmatch(r"[sctkf]\d+|o_[a-z_]+", word), word
+                assert word in WORDS or re.fullmatch(r"[sctkfgq]\d+|o_[a-z_]+", word), word
             assert not re.findall(r"[\"']", source.replace('"BusinessFailure"', "").replace('"RequirementFailed"', ""))
 
 
@@ -565,11 +569,11 @@ def test_what_is_not_known_is_left_to_the_interpreter() -> None:
         one["code"] = code
         one["slots"] = [["a", "Int"]]
         found = program({MAIN: one}, sound=False)
-        assert Generator(TypeTable({})).region(found.callables[MAIN], 0, True, False) is None
+        assert Generator(TypeTable({}), {}).region(found.callables[MAIN], 0, True, False) is None
 
 
 def test_generated_code_has_no_built_ins() -> None:
-    found = Generator(TypeTable({})).function(
+    found = Generator(TypeTable({}), {}).function(
         program({"function:app/Main": callable_([["give", ["int", 1]]])}).callables["function:app/Main"]
     )
     assert found is not None

@@ -12,7 +12,8 @@ from tests.runtime.machine_kit import callable_, drive, evaluate, machine, meter
 from touba_cli.air.costs import expression_cost
 from touba_cli.air.operations import OPERATIONS
 from touba_cli.codec import INT_HIGH, INT_LOW
-from touba_cli.runtime.interpreter import EXPRESSIONS, RECURSION_LIMIT, literal_parts
+from touba_cli.runtime.budget import RECURSION_LIMIT
+from touba_cli.runtime.interpreter import EXPRESSIONS, literal_parts
 from touba_cli.values.model import ABSENT, ListValue, make_choice, make_list, make_map, make_present, make_record
 
 LINE = "type:app/Line"

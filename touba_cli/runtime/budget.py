@@ -1,4 +1,4 @@
-"""The steps of a run: one total, handed out in slices.
+"""The bounds of a run: how deep its callables may call each other, and its steps, one total handed out in slices.
 
 A slice ends in one of two ways. In the code of a skill or strategy, whose frame can be left and taken up again, the
 machine uses `spend`, which overdraws the slice and marks it `spent`; `advance` then returns. Inside a function and
@@ -10,7 +10,10 @@ does not depend on the slices.
 
 from __future__ import annotations
 
+import sys
+
 from ..errors import ToubaFailure
+from ..limits import JSON_DEPTH, LIMITS
 from ..values.model import Meter
 
 TYPE_CHECKING = False
@@ -18,6 +21,33 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from .execution import GeneratingState
+
+
+#: Python frames for the deepest program: every open callable may stand inside an expression as deep as JSON can be,
+#: and `apply`, `call` and `run` take three more.
+RECURSION_LIMIT = (LIMITS["max_depth"].highest or 1) * (JSON_DEPTH + 4) + 10_000
+
+
+def allow_recursion() -> None:
+    """Raise Python's recursion limit so that ours is always met first. Python-to-Python calls use no C stack."""
+    if sys.getrecursionlimit() < RECURSION_LIMIT:
+        sys.setrecursionlimit(RECURSION_LIMIT)
+
+
+class TooDeep(ToubaFailure):
+    """One more callable would be open than may be. Whoever catches it `tell`s which are, the outermost first."""
+
+    def __init__(self, ref: str):
+        super().__init__("DepthLimitExceeded", "")
+        self._called = ref
+
+    def tell(self, opened: list[str]) -> None:
+        refs = [*opened, self._called]
+        limit = len(opened)
+        if len(refs) > 10:
+            refs = [*refs[:5], "…", *refs[-5:]]
+        self.message = f"more than {limit} callables would be open inside each other: {' > '.join(refs)}"
+        self.args = (self.message,)
 
 
 class Budget(Meter):
@@ -40,6 +70,11 @@ class Budget(Meter):
     def steps(self) -> int:
         """The steps taken so far."""
         return self.max_steps - self.left - self.reserve
+
+    @property
+    def remaining(self) -> int:
+        """The steps that may still be taken."""
+        return self.left + self.reserve
 
     def begin_slice(self, slice_steps: int, pulse: Callable[[], None]) -> None:
         """Hand out the next slice; what remains of the one before goes back."""

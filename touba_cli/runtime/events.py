@@ -8,7 +8,7 @@ chains, the times and the ids.
 
 from __future__ import annotations
 
-from ..codec import key_digest
+from ..codec import canonical, key_digest, sha256
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -90,6 +90,10 @@ EVENTS: dict[str, EventKind] = {
         {
             "outcome": (True, "What became of it: `committed`, `failed` or `unknown`."),
             "code": (False, _CODE),
+            "memories": (
+                False,
+                "What the handler says that it has read and written: objects with `memory_ref` and `operation`.",
+            ),
         },
         begun_by="tool_invoked",
     ),
@@ -125,12 +129,25 @@ class Event:
         return f"Event({self.kind!r}, {self.ref!r}, {self.span!r}, {self.data!r})"
 
 
+def occurrence_of(around: str | None, site: int, count: int) -> str:
+    """`STEP{/STEP}` from the entry inward: how an effect site was reached for the ``count``-th time in its callable.
+
+    >>> occurrence_of("2#7", 3, 1)
+    '2#7/3'
+    """
+    step = str(site) if count == 1 else f"{site}#{count}"
+    return step if around is None else f"{around}/{step}"
+
+
 class TraceLog:
     """Collects the events of one segment of a run and gives them as a `touba-trace-v1` document."""
 
     def __init__(self) -> None:
         self._events: list[dict[str, Any]] = []
         self._chains: dict[str, str] = {}
+        #: the last time that was told, and how it is written: many events share one
+        self._at_ms = -1
+        self._at = ""
 
     def add(self, event: Event, at_ms: int) -> dict[str, Any]:
         """Number and chain an event.
@@ -142,11 +159,13 @@ class TraceLog:
         Returns:
             the event as it stands in the document.
         """
+        if at_ms != self._at_ms:
+            self._at_ms, self._at = at_ms, moment(at_ms)
         found = {
             "seq": len(self._events) + 1,
             "kind": event.kind,
             "ref": event.ref,
-            "at": moment(at_ms),
+            "at": self._at,
             "span": event.span,
             "parent": event.parent,
             "occurrence": event.occurrence,
@@ -181,7 +200,9 @@ class TraceLog:
 
 
 def _link(event: dict[str, Any], before: str | None) -> str:
-    return key_digest(event["kind"], event["ref"], event["occurrence"], event["data"], event["parent"], before)
+    # What `key_digest` does, without its two calls: a trace may hold some ten thousand events.
+    parts = [event["kind"], event["ref"], event["occurrence"], event["data"], event["parent"], before]
+    return sha256(canonical(parts))
 
 
 def _digest(document: dict[str, Any]) -> str:

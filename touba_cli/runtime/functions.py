@@ -5,8 +5,9 @@ often it was called, and the steps of those calls. What functions call among the
 that the statement named, and makes no row.
 
 Whatever executes a program feeds it the same way: `begin_statement` before a statement whose instruction is `watched`,
-`begin_call` and `end_call` around each function that such a statement applies itself. The machine takes the rows out
-and tells them as events. Where nothing is watched nothing is counted, and nothing costs.
+`begin_call` and `end_call` around each function that such a statement applies itself. Generated code does what these
+do by itself, and leaves a call that fails to `fail_call`. The machine takes the rows out and tells them as events.
+Where nothing is watched nothing is counted, and nothing costs.
 """
 
 from __future__ import annotations
@@ -24,9 +25,10 @@ _NONE: frozenset[int] = frozenset()
 
 class FunctionRow:
     """A function in one execution of a statement. ``code`` is that of the failure with which its last call ended;
-    ``open`` says that the last call has not ended."""
+    ``open`` says that the last call has not ended; ``before`` are the steps that remained when it began, which only
+    generated code says."""
 
-    __slots__ = ("code", "open", "ref", "steps", "times")
+    __slots__ = ("before", "code", "open", "ref", "steps", "times")
 
     def __init__(self, ref: str):
         self.ref = ref
@@ -34,6 +36,7 @@ class FunctionRow:
         self.steps = 0
         self.code: str | None = None
         self.open = False
+        self.before = 0
 
 
 class FunctionTally:
@@ -43,15 +46,15 @@ class FunctionTally:
         most: how many rows are given at most; the rest is only counted, in ``left_out``.
     """
 
-    __slots__ = ("_most", "_open", "_rows", "_told", "_watched", "left_out")
+    __slots__ = ("_most", "_told", "_watched", "left_out", "open", "rows")
 
     def __init__(self, most: int = PURE_FUNCTION_PAIRS):
         self._most = most
         self._told = 0
         #: rows of statements that are over
-        self._rows: list[FunctionRow] = []
+        self.rows: list[FunctionRow] = []
         #: function → row of the statement at work
-        self._open: dict[str, FunctionRow] = {}
+        self.open: dict[str, FunctionRow] = {}
         self._watched: dict[str, frozenset[int]] = {}
         #: rows that were not given, because there are too many
         self.left_out = 0
@@ -68,40 +71,56 @@ class FunctionTally:
 
     def begin_statement(self) -> None:
         """The next calls belong to a new execution of a statement."""
-        if self._open:
-            self._close()
+        if self.open:
+            self.close()
+
+    def add(self, ref: str) -> FunctionRow:
+        """A new row for a function that the statement at work calls for the first time."""
+        row = self.open[ref] = FunctionRow(ref)
+        return row
 
     def begin_call(self, ref: str) -> None:
         """A statement calls a function."""
-        row = self._open.get(ref)
-        if row is None:
-            row = self._open[ref] = FunctionRow(ref)
+        row = self.open.get(ref) or self.add(ref)
         row.times += 1
         row.open = True
 
     def end_call(self, ref: str, steps: int, code: str | None = None) -> None:
         """It has ended after so many steps; ``code`` is that of the failure with which it did."""
-        row = self._open[ref]
+        row = self.open[ref]
         row.steps += steps
         row.code = code
         row.open = False
 
+    def fail_call(self, remaining: int, code: str) -> None:
+        """The call that generated code has begun, if there is one, has failed with a code; so many steps remain."""
+        for row in self.open.values():
+            if row.open:
+                row.steps += row.before - remaining
+                row.code = code
+                row.open = False
+
     def take(self) -> list[FunctionRow]:
         """The rows that were not given yet, in the order in which they began. The statement at work is over."""
-        if self._open:
-            self._close()
-        rows, self._rows = self._rows, []
+        if self.open:
+            self.close()
+        rows, self.rows = self.rows, []
         return rows
 
-    def _close(self) -> None:
-        rows = list(self._open.values())
-        self._open = {}
+    def close(self) -> None:
+        """The statement at work is over."""
         room = self._most - self._told
+        if room <= 0:
+            self.left_out += len(self.open)
+            self.open.clear()
+            return
+        rows = list(self.open.values())
+        self.open.clear()
         if len(rows) > room:
             self.left_out += len(rows) - room
             rows = rows[:room]
         self._told += len(rows)
-        self._rows += rows
+        self.rows += rows
 
 
 def applies(node: Any) -> bool:

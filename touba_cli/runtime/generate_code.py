@@ -1,10 +1,11 @@
-"""Instructions of AIR as Python: whole functions, and *regions* of any callable.
+"""Instructions of AIR as Python: whole functions, whole skills and strategies, and *regions* of any callable.
 
 A function becomes one Python function: its slots are local variables, its loops Python loops. A region begins at some
 instruction of a frame and goes as far as control can without the machine: it loads the slots, runs, stores them, and
 says where the frame now stands. Every path out of it is an exit, so whatever does not fit (a jump that is neither a
 branch nor the end or the back edge of a loop, one instruction too large to compile) ends a region, and another region
-or the interpreter goes on there. A function that would need such an exit is run by regions too.
+or the interpreter goes on there. A function that would need such an exit is run by regions too. A skill or strategy
+that is called directly is one Python function like a function, and an exit hands it over: see `generate_sites`.
 
 `Writer.write` gives the source of one piece. What holds for both engines: the same value or failure, the same place,
 the same steps at every charge.
@@ -14,8 +15,11 @@ from __future__ import annotations
 
 from ..air.costs import instruction_expressions
 from .functions import applies
-from .generate_expr import MOST_LOOPS, Expressions, parts
+from .generate_collect import collected
+from .generate_expr import MOST_LOOPS, Expressions
+from .generate_sites import MOST_SLOTS, Sites
 from .generate_text import Refused, Source
+from .generate_types import attempted
 from .interpreter import literal_parts
 
 TYPE_CHECKING = False
@@ -33,13 +37,15 @@ _MOST_LEVELS = 60
 
 
 class _Loop:
-    """A Python loop that is open: its first instruction, its back edge, and whether something leaves it."""
+    """A Python loop that is open: its first instruction, its back edge, how many attempts are open around it, and
+    whether something leaves it."""
 
-    __slots__ = ("end", "head", "is_left")
+    __slots__ = ("attempts", "end", "head", "is_left")
 
-    def __init__(self, head: int, end: int):
+    def __init__(self, head: int, end: int, attempts: int):
         self.head = head
         self.end = end
+        self.attempts = attempts
         self.is_left = False
 
 
@@ -48,18 +54,41 @@ class Writer:
 
     Parameters:
         table: the program's types.
+        callables: the program's.
         declared: the callable.
-        start: where the region begins; None for a whole function.
+        start: where the region begins; None for a whole callable.
         may_stop: whether the end of a slice ends the region; else the budget's pulse is called.
         counts: whether the functions that statements call are counted.
     """
 
     __slots__ = (
-        "_changed", "_code", "_counts", "_declared", "_ends", "_exits", "_expressions", "_may_stop", "_start",
-        "_stores_at_once", "functions", "source",
+        "_around",
+        "_attempts",
+        "_changed",
+        "_code",
+        "_counts",
+        "_declared",
+        "_ends",
+        "_exits",
+        "_expressions",
+        "_is_direct",
+        "_may_stop",
+        "_sites",
+        "_start",
+        "_stores_at_once",
+        "functions",
+        "source",
     )  # fmt: skip
 
-    def __init__(self, table: TypeTable, declared: Declared, start: int | None, may_stop: bool, counts: bool):
+    def __init__(
+        self,
+        table: TypeTable,
+        callables: dict[str, Declared],
+        declared: Declared,
+        start: int | None,
+        may_stop: bool,
+        counts: bool,
+    ):
         self.source = Source()
         self._counts = counts
         #: reference of a function that is applied → its name
@@ -70,34 +99,55 @@ class Writer:
         self._may_stop = may_stop
         #: first instruction of a loop → its back edge
         self._ends = {each[1]: pc for pc, each in enumerate(declared.code) if each[0] == "again"}
-        #: slots that the piece changes, and the lines that have to store them
+        #: a whole skill or strategy
+        self._is_direct = start is None and declared.kind != "function"
+        #: slots that the piece changes
         self._changed: set[int] = set()
-        self._exits: list[int] = []
-        # Where an attempt can go on in this frame after a failure, a changed slot is stored at once.
-        self._stores_at_once = start is not None and any(each[0] == "attempt" for each in declared.code)
+        #: handler and slot of each attempt that is open in the piece, a `try` of Python
+        self._attempts: tuple[tuple[int, int], ...] = ()
+        #: lines that leave the piece, where to, and the attempts that are open there
+        self._exits: list[tuple[int, int | None, tuple[tuple[int, int], ...]]] = []
+        # Where an attempt of the frame can go on after a failure, a changed slot is stored at once.
+        self._stores_at_once = start is not None and start in attempted(declared.code)
         self._expressions = Expressions(
             self.source,
             table,
             declared.slots,
-            frozenset(_collected(declared.code)),
+            frozenset(collected(declared.code)),
             lambda ref: self.functions.setdefault(ref, f"f{len(self.functions):d}"),
             self._change,
             counts,
         )
+        #: the name of what knows the span of the callable
+        self._around = "W" if self._is_direct else "F"
+        self._sites = Sites(
+            self.source, self._expressions, declared, callables, self._around, counts, self._stores_at_once
+        )
+
+    @property
+    def callees(self) -> dict[str, str]:
+        """Reference of a skill or strategy that is called directly → its name."""
+        return self._sites.names
 
     def write(self) -> str:
         """The source of a module that defines ``made``.
 
         ``made(m, d, *inputs)`` is a whole function: m the budget, d how many callables may still be opened.
+        ``made(X, m, d, W, *inputs)`` is a whole skill or strategy: see `generate_sites`.
         ``made(X, m, F)`` is a region: X the state, m the budget, F the frame; it gives the next instruction, or the
-        complement of one that the machine has to carry out, with its operands in ``X.result``.
+        complement of one that the machine has to carry out, with its operands in ``X.result``, or None where it has
+        called something directly that has handed over.
 
         Raises:
             Refused: where nothing can be generated.
         """
         source = self.source
-        if self._start is None:
-            inputs = [f"s{slot:d}" for slot in range(len(self._declared.takes))]
+        inputs = [f"s{slot:d}" for slot in range(len(self._declared.takes))]
+        if self._is_direct:
+            head = f"def made({', '.join(['X', 'm', 'd', 'W', *inputs])}):"
+            self._block(0, len(self._code), None, None)
+            self._open_direct()
+        elif self._start is None:
             head = f"def made({', '.join(['m', 'd', *inputs])}):"
             # Until it is open, what goes wrong is the caller's.
             source.add(f"if d <= 0: raise TooDeep({source.constant(self._declared.ref)})")
@@ -119,15 +169,36 @@ class Writer:
         source = self.source
         used = sorted(self._changed | self._expressions.read)
         stores = "" if self._stores_at_once else "".join(f"S[{slot:d}] = s{slot:d}; " for slot in sorted(self._changed))
-        for at in self._exits:
+        stores += self._sites.stored()
+        for at, _, _ in self._exits:
             line = source.lines[at]
             indented = len(line) - len(line.lstrip())
             source.lines[at] = line[:indented] + stores + line[indented:]
-        self._begin(0, [" e = X.room", " S = F.slots", *(f" s{slot:d} = S[{slot:d}]" for slot in used)])
+        slots = [f" s{slot:d} = S[{slot:d}]" for slot in used]
+        self._begin(0, [" e = X.room", " S = F.slots", *slots, *self._sites.opening(True)])
+
+    def _open_direct(self) -> None:
+        """The same for a whole skill or strategy, whose exits hand over its slots."""
+        source = self.source
+        inputs = len(self._declared.takes)
+        used = sorted({*range(inputs), *self._changed, *self._expressions.read})
+        if len(used) > MOST_SLOTS:
+            raise Refused
+        declared = source.constant(self._declared)
+        for at, where, attempts in self._exits:
+            assert where is not None
+            line = source.lines[at]
+            indented = len(line) - len(line.lstrip())
+            source.lines[at] = line[:indented] + self._sites.handed(declared, where, used, attempts)
+        # A hand-over can come before a slot is set.
+        slots = [f" s{slot:d} = UNSET" for slot in used[inputs:]] if self._exits else []
+        self._begin(0, [" e = d - 1", *slots, *self._sites.opening(False)])
 
     def _begin(self, at: int, lines: list[str]) -> None:
         """Put lines, and the constants that have become local, before a line."""
         source = self.source
+        if self._counts:
+            lines = [*lines, " U = X.functions"]
         opening = lines + [f" k{number:d} = c{number:d}" for number in sorted(source.local)]
         source.lines[at:at] = opening
         source.places[at:at] = [self._start or 0] * len(opening)
@@ -142,14 +213,23 @@ class Writer:
 
     def _exit(self, where: int) -> None:
         """Leave the region: the frame goes on at an instruction, or (complement) the machine takes over at it."""
-        if self._start is None:
+        if self._start is None and not self._is_direct:
             raise Refused
-        self._exits.append(len(self.source.lines))
+        self._open_attempts()
+        self._exits.append((len(self.source.lines), where, self._attempts))
         self.source.add(f"return {where:d}")
+
+    def _open_attempts(self) -> None:
+        """Write that the frame of a region gets the attempts that are open in it."""
+        if not self._is_direct:
+            for handler, slot in self._attempts:
+                self.source.add(f"F.attempts.append(({handler:d}, {slot:d}, length(X.effects)))")
 
     def _goto(self, target: int, loop: _Loop | None) -> None:
         """Go to an instruction that is not where control falls anyway."""
-        if loop is not None and target == loop.end + 1:
+        if loop is not None and loop.attempts != len(self._attempts):
+            self._exit(target)
+        elif loop is not None and target == loop.end + 1:
             loop.is_left = True
             self.source.add("break")
         elif loop is not None and target == loop.end:
@@ -162,7 +242,7 @@ class Writer:
         _, head, cost = self._code[pc]
         source = self.source
         before, source.pc = source.pc, pc
-        is_here = loop is not None and loop.head == head
+        is_here = loop is not None and loop.head == head and loop.attempts == len(self._attempts)
         if not self._may_stop:
             source.charge(cost)
         elif is_here:
@@ -212,7 +292,7 @@ class Writer:
             instruction = self._code[pc]
             name = instruction[0]
             if self._counts and applies(instruction):
-                source.add("X.functions.begin_statement()")
+                source.add("if U.open: U.close()")
             if name == "jump":
                 target = instruction[1]
                 if target == follow:
@@ -226,6 +306,14 @@ class Writer:
                 if next_pc is None:
                     return falls
                 pc = next_pc
+            elif name == "attempt":
+                next_pc, falls = self._attempt(pc, instruction, high, follow, loop)
+                if next_pc is None:
+                    return falls
+                pc = next_pc
+            elif name == "leave" and self._attempts:
+                self._leave_for(pc, loop)
+                return False
             elif self._plain(pc, instruction, loop):
                 pc += 1
             else:
@@ -237,7 +325,7 @@ class Writer:
 
     def _loop(self, head: int, end: int) -> bool:
         """Write a loop; whether control can go on behind it."""
-        loop = _Loop(head, end)
+        loop = _Loop(head, end, len(self._attempts))
         first = self._code[head]
         start = head
         if first[0] in ("each", "times") and first[-1] == end + 1:
@@ -335,6 +423,62 @@ class Writer:
             self.source.add(line)
             self._change(slot)
 
+    # --- attempts -----------------------------------------------------------------------------------------------------
+
+    def _attempt(
+        self, pc: int, instruction: list[Any], high: int, follow: int | None, loop: _Loop | None
+    ) -> tuple[int | None, bool]:
+        """Write an attempt and what it protects as a `try`, and what comes after. Gives the same as `_branch`.
+
+        What it protects ends with `leave` and a jump, or does not end. Everything else in there that goes elsewhere
+        is an exit, where the frame gets the attempt.
+        """
+        _, handler, slot = instruction
+        source, code = self.source, self._code
+        if not pc < handler < high or source.loops >= MOST_LOOPS:
+            return self._refuse(pc)
+        is_left = handler - 2 > pc and code[handler - 2][0] == "leave" and code[handler - 1][0] == "jump"
+        end = handler - 2 if is_left else handler
+        caught = source.keep("False")
+        before = self._open("try:")
+        source.loops += 1  # which Python counts, too
+        self._attempts += ((handler, slot),)
+        falls = self._block(pc + 1, end, end if is_left else None, loop)
+        self._attempts = self._attempts[:-1]
+        source.loops -= 1
+        self._close(before)
+        source.pc = -1  # what is raised again has its place already
+        before = self._open("except Failure as x:")
+        source.add(f"s{slot:d} = X.catch(x, {self._around})")
+        self._change(slot)
+        source.add(f"{caught} = True")
+        self._close(before)
+        if not falls:
+            return handler, False
+        source.pc = handler - 1
+        join = code[handler - 1][1]
+        if handler < join <= high or join == follow:
+            before = self._open(f"if {caught}:")
+            self._block(handler, min(join, high), join, loop)
+            self._close(before)
+            return (join, False) if join != follow else (None, True)
+        before = self._open(f"if not {caught}:")
+        self._goto(join, loop)
+        self._close(before)
+        return handler, False
+
+    def _leave_for(self, pc: int, loop: _Loop | None) -> None:
+        """Leave an attempt of the piece by the jump behind it; still inside the `try`, so nothing else may follow."""
+        name, *rest = self._code[pc + 1]
+        if name != "jump":
+            self._exit(pc)
+            return
+        attempts = self._attempts
+        self._attempts = attempts[:-1]
+        self.source.pc = pc + 1
+        self._goto(rest[0], loop)
+        self._attempts = attempts
+
     # --- instructions without a target --------------------------------------------------------------------------------
 
     def _plain(self, pc: int, instruction: list[Any], loop: _Loop | None) -> bool:
@@ -366,7 +510,7 @@ class Writer:
 
     def _set(self, pc: int, instruction: list[Any]) -> bool:
         _, slot, node = instruction
-        self._expressions.put(slot, node)
+        self._expressions.put(slot, node, is_lost=not self._attempts)
         self._change(slot)
         return True
 
@@ -387,16 +531,42 @@ class Writer:
         self.source.add(f'raise Failure("{code}", {words}, explanation={explanation})')
 
     def _give(self, pc: int, instruction: list[Any]) -> bool:
+        if self._is_direct:
+            given = self._expressions.name(instruction[1])
+            self._sites.tell_functions()
+            self.source.add(f"return {given}")
+            return False
         if self._start is None:
             self.source.add(f"return {self._expressions.value(instruction[1])}")
             return False
         return self._finish(pc, self._expressions.value(instruction[1]))
 
     def _call(self, pc: int, instruction: list[Any]) -> bool:
+        if self._sites.may_call(instruction[3]):
+            result = self._sites.call(instruction, lambda: self._hand_over(pc))
+            slot = instruction[2]
+            if slot is not None:
+                self.source.add(f"s{slot:d} = {result}")
+                self._change(slot)
+            return True
         return self._finish(pc, f"[{', '.join(self._expressions.operands(instruction[4]))}]")
 
+    def _hand_over(self, pc: int) -> None:
+        """Leave the piece while what it called directly is open."""
+        if self._is_direct:
+            self._exit(pc)
+            return
+        self.source.add(f"F.pc = {pc:d}")
+        self._open_attempts()
+        self._exits.append((len(self.source.lines), None, self._attempts))
+        self.source.add("return None")
+
     def _show(self, pc: int, instruction: list[Any]) -> bool:
-        return self._finish(pc, self._expressions.value(instruction[3]))
+        self._sites.show(instruction)
+        before = self._open("if m.spent:")
+        self._exit(pc + 1)
+        self._close(before)
+        return True
 
     def _stop(self, pc: int, instruction: list[Any]) -> bool:
         return self._finish(pc, self._expressions.value(instruction[1]))
@@ -407,12 +577,10 @@ class Writer:
         self._exit(~pc)
         return False
 
-    def _attempt(self, pc: int, instruction: list[Any]) -> bool:
-        _, handler, slot = instruction
-        self.source.add(f"F.attempts.append(({handler:d}, {slot:d}, length(X.effects)))")
-        return True
-
     def _leave(self, pc: int, instruction: list[Any]) -> bool:
+        # An attempt that was open when the region began.
+        if self._is_direct:
+            raise Refused
         self.source.add("F.attempts.pop()")
         return True
 
@@ -424,55 +592,5 @@ class Writer:
         "call": _call,
         "show": _show,
         "stop": _stop,
-        "attempt": _attempt,
         "leave": _leave,
     }
-
-
-def write_collect(
-    table: TypeTable, declared: Declared, node: list[Any], counts: bool
-) -> tuple[str, Source, dict[str, str]]:
-    """The source of a module whose ``made(X, m, S, L)`` does what a `collect` does with the elements L.
-
-    It stands for the rest of an expression that the interpreter is in the middle of: X is the state, m the budget, S
-    the slots of the frame at work. Gives the source's lines with their constants too, and the functions it applies.
-
-    Raises:
-        Refused: where nothing can be generated.
-    """
-    source = Source()
-    functions: dict[str, str] = {}
-    changed: set[int] = set()
-
-    def change(slot: int) -> None:
-        changed.add(slot)
-        source.add(f"S[{slot:d}] = s{slot:d}")
-
-    expressions = Expressions(
-        source,
-        table,
-        declared.slots,
-        frozenset(_collected(declared.code)),
-        lambda ref: functions.setdefault(ref, f"f{len(functions):d}"),
-        change,
-        counts,
-    )
-    expressions.check_size(node)
-    source.add(f"return {expressions.collected(node, 'L')}")
-    opening = [" e = X.room", *(f" s{slot:d} = S[{slot:d}]" for slot in sorted(changed | expressions.read))]
-    opening += [f" k{number:d} = c{number:d}" for number in sorted(source.local)]
-    source.lines[:0] = opening
-    source.places[:0] = [-1] * (len(opening) + 1)
-    return "\n".join(["def made(X, m, S, L):", *source.lines, ""]), source, functions
-
-
-def _collected(code: list[list[Any]]) -> set[int]:
-    """The slots that some `collect` changes."""
-    found: set[int] = set()
-    waiting = [node for instruction in code for node in instruction_expressions(instruction)]
-    while waiting:
-        node = waiting.pop()
-        if node[0] == "collect":
-            found.add(node[1])
-        waiting.extend(parts(node))
-    return found

@@ -14,8 +14,9 @@ from ..air.costs import element_cost, operands
 from ..air.operations import OPERATIONS
 from ..air.types import freeze
 from ..values.literals import literal
-from ..values.model import text_size
+from ..values.model import Meter, make_choice
 from .generate_text import OPERATION_NAMES, Refused, is_name
+from .generate_types import Types
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,16 +41,19 @@ _INT_HIGH = "9223372036854775807"
 
 #: operations of two numbers, dates or the like that Python spells with one sign
 _COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">="}
-_ARITHMETIC = {"add.int": "+", "sub.int": "-", "mul.int": "*"}
+_ARITHMETIC = {
+    "add.int": "+", "sub.int": "-", "mul.int": "*", "add.float": "+", "sub.float": "-", "mul.float": "*",
+}  # fmt: skip
 
-#: what `eq` charges for two values of a type, where that is always the same
-_EQUAL_CHARGES = {"Int": 1, "Bool": 0, "Float": 1, "Date": 2, "DateTime": 2, "Duration": 2}
+#: for what neither charges nor has a size worth a check
+_METER = Meter(0, 0)
 
 _LITERALS = frozenset(("int", "dec", "float", "bool", "text", "date", "datetime", "duration"))
 _ALWAYS_LINES = frozenset(
     (
         "chain", "collect", "constrain", "open", "otherwise", "payload", "index.list",
         "add.int", "sub.int", "mul.int", "neg.int", "abs.int", "div.int", "mod.int",
+        "add.float", "sub.float", "mul.float",
     )
 )  # fmt: skip
 
@@ -76,9 +80,9 @@ class Expressions:
         "_function_name",
         "_into",
         "_known",
-        "_slots",
         "_source",
         "_table",
+        "_types",
         "read",
     )
 
@@ -97,7 +101,7 @@ class Expressions:
         self._into: str | None = None
         self._source = source
         self._table = table
-        self._slots = slots
+        self._types = Types(table, slots)
         self._clobbered = frozenset(f"s{slot:d}" for slot in clobbered)
         self._function_name = function_name
         self._change = change
@@ -115,11 +119,11 @@ class Expressions:
             return self._source.keep(text)
         return text
 
-    def put(self, slot: int, node: Node) -> None:
-        """Write an expression into a slot."""
+    def put(self, slot: int, node: Node, *, is_lost: bool) -> None:
+        """Write an expression into a slot. ``is_lost``: after a failure nobody looks at the slot."""
         name = f"s{slot:d}"
-        # A sum can go there before it is checked: what is local is lost where the check fails.
-        self._into = name if node[0] in _ARITHMETIC else None
+        # Then a sum can go there before it is checked.
+        self._into = name if is_lost and node[0] in _ARITHMETIC else None
         text = self.value(node)
         self._into = None
         if text != name:
@@ -162,51 +166,13 @@ class Expressions:
     def _needs_own_lines(self, node: Node) -> bool:
         name = node[0]
         if name in ("eq", "ne"):
-            charge = self._equal_charge(node)
+            charge = self._types.equal_charge(node)
             return charge is not None and charge > 0
         if name in ("and", "or"):
             return len(node) > 20
+        if name == "apply":
+            return self._counts
         return name in _ALWAYS_LINES
-
-    def type_of(self, node: Node) -> TypeForm | None:
-        """The type of an expression where it is easily told, else None."""
-        name = node[0]
-        if name == "slot":
-            return self._slots[node[1]][1]
-        if name in ("int", "bool", "text"):
-            return {"int": "Int", "bool": "Bool", "text": "Text"}[name]
-        if name == "field":
-            form = self.type_of(node[1])
-            if form is None or (not isinstance(form, str) and form[0] != "Entry"):
-                return None
-            for field, field_form, _ in self._table.fields(form):
-                if field == node[2]:
-                    return self._table.base(field_form)
-            return None
-        if name in ("otherwise", "open"):
-            form = self.type_of(node[1])
-            return form[1] if form is not None and not isinstance(form, str) else None
-        if name == "index.list":
-            form = self.type_of(node[1])
-            return form[1] if form is not None and not isinstance(form, str) else None
-        if name == "if":
-            return self.type_of(node[2])
-        if name == "chain":
-            name = node[-2]
-        operation = OPERATIONS.get(name)
-        if operation is not None and isinstance(operation.gives, str) and operation.gives[0].isupper():
-            return operation.gives if len(operation.gives) > 1 else None
-        return None
-
-    def _equal_charge(self, node: Node) -> int | None:
-        """The steps of an `eq`, where they are the same for all values."""
-        form = self.type_of(node[1]) or self.type_of(node[2])
-        if form == "Text":
-            for part in node[1:]:
-                if part[0] == "text" and text_size(part[1]) < 16:
-                    return 0
-            return None
-        return _EQUAL_CHARGES.get(form) if isinstance(form, str) else None
 
     def _is_quiet(self, node: Node) -> bool:
         """Whether evaluating an expression can neither fail nor charge, so that lines may come before it."""
@@ -304,6 +270,8 @@ class Expressions:
 
     def _make(self, node: Node) -> str:
         _, ref, variant, parts = node
+        if not parts:
+            return self._source.constant(make_choice(_METER, ref, variant, {}))
         names = [field for field, _, _ in self._table.variants(ref)[variant]]
         constant = self._source.constant
         return f"make_choice(m, {constant(ref)}, {constant(variant)}, {self._fields(names, parts)})"
@@ -347,7 +315,7 @@ class Expressions:
         if condition is not None:
             source.add(f"if not {self.value(condition)}: continue")
         value = self.name(part)
-        form = self.type_of(part)
+        form = self._types.of(part)
         is_plain = form in ("Int", "Bool", "Text")
         own_size = {"Int": "21", "Bool": "6"}.get(form) if isinstance(form, str) else None
         source.add(f"{size} += {own_size}" if own_size else f"{size} += size_of({value}) + 1")
@@ -398,11 +366,27 @@ class Expressions:
 
     def _otherwise(self, node: Node) -> str:
         source = self._source
+        looked_up = self._looked_up(node[1])
+        if looked_up is not None:
+            found = source.keep(looked_up)
+            source.add(f"if {found} is ABSENT:")
+            self._branch(f"{found} = ", node[2])
+            return found
         found = source.keep(self.value(node[1]))
         source.add(f"if {found} is ABSENT:")
         self._branch(f"{found} = ", node[2])
         source.add(f"else: {found} = {found}.value")
         return found
+
+    def _looked_up(self, node: Node) -> str | None:
+        """What an Optional would hold, or `ABSENT`, where it need not be made."""
+        if node[0] not in ("first", "last", "index.map") or not self._types.holds_small(node[1]):
+            return None
+        if node[0] == "index.map":
+            found, name = self.operands(node[1:])
+            return f"{found}.entries.get({name}, ABSENT)"
+        found = self.name(node[1])
+        return f"({found}.items[{'0' if node[0] == 'first' else '-1'}] if {found}.items else ABSENT)"
 
     def _branch(self, start: str, node: Node) -> None:
         self._source.level += 1
@@ -435,7 +419,7 @@ class Expressions:
         return text
 
     def _equal(self, node: Node) -> str:
-        charge = self._equal_charge(node)
+        charge = self._types.equal_charge(node)
         if charge is None:
             a, b = self.operands(node[1:])
             return f"{OPERATION_NAMES[node[0]]}(m, {a}, {b})"
@@ -448,7 +432,7 @@ class Expressions:
         """An operation on pieces. ``nodes`` are the expressions that they come from, where there are any."""
         sign = _ARITHMETIC.get(name)
         if sign is not None:
-            return self._arithmetic(sign, texts, nodes)
+            return self._arithmetic(sign, texts, nodes, is_float=name.endswith("float"))
         kind, _, suffix = name.partition(".")
         if kind in _COMPARISONS and suffix != "text":
             return f"({texts[0]} {_COMPARISONS[kind]} {texts[1]})"
@@ -459,10 +443,14 @@ class Expressions:
             return special(self, texts, nodes)
         return f"{OPERATION_NAMES[name]}(m, {', '.join(texts)})"
 
-    def _arithmetic(self, sign: str, texts: list[str], nodes: list[Any]) -> str:
-        """A sum, difference or product of Ints, within 64 bits or not at all."""
+    def _arithmetic(self, sign: str, texts: list[str], nodes: list[Any], *, is_float: bool) -> str:
+        """A sum, difference or product, within the bounds of its type or not at all."""
         result, self._into = self._into or self._source.temporary(), None
         self._source.add(f"{result} = {texts[0]} {sign} {texts[1]}")
+        if is_float:
+            # Infinite, or perhaps the negative zero: adding nothing refuses the one and mends the other.
+            self._source.add(f"if {result} - {result} or not {result}: {result} = o_add_float(m, {result}, 0)")
+            return result
         low = high = True
         right = _whole(nodes[1])
         left = _whole(nodes[0])
@@ -515,15 +503,27 @@ class Expressions:
         self._source.add(f"if not 0 <= {position} < length({items}): raise out_of_range(length({items}))")
         return f"{items}[{position}]"
 
+    def _spelled(self, texts: list[str], nodes: list[Any]) -> str:
+        return f"text_of({texts[0]})"
+
     def _concat(self, node: Node) -> str:
         return f"concat(m, [{', '.join(self.operands(node[1:]))}])"
 
     def _apply(self, node: Node) -> str:
         name = self._function_name(node[1])
-        arguments = self.operands(node[2])
-        if self._counts:
-            return f"X.count_call({', '.join([self._source.constant(node[1]), name, *arguments])})"
-        return f"{name}({', '.join(['m', 'e', *arguments])})"
+        if not self._counts:
+            return f"{name}({', '.join(['m', 'e', *self.operands(node[2])])})"
+        arguments = self.operands(node[2], lines_follow=True)
+        source = self._source
+        counted = source.constant(node[1])
+        source.add(f"r = U.open.get({counted}) or U.add({counted})")
+        source.add("r.times += 1")
+        source.add("r.open = True")
+        source.add("r.before = m.left + m.reserve")
+        result = source.keep(f"{name}({', '.join(['m', 'e', *arguments])})")
+        source.add("r.steps += r.before - m.left - m.reserve")
+        source.add("r.open = False")
+        return result
 
 
 _LENGTHS = {"text": "", "list": ".items", "map": ".entries"}
@@ -534,6 +534,7 @@ _SPECIAL: dict[str, Callable[[Expressions, list[str], list[Any]], str]] = {
     "div.int": Expressions._divided,
     "mod.int": Expressions._left_over,
     "index.list": Expressions._indexed,
+    "text.int": Expressions._spelled,
 }
 
 

@@ -2,8 +2,8 @@
 
 Nothing of a program's text enters source. A line is put together from keywords, the names of `HELPERS`, figures that we
 count ourselves, and numbered names: ``s3`` a slot, ``t3`` a temporary, ``c3`` a constant (``k3`` where it has been made
-local), ``f3`` a function of the program. What the program itself says (texts, names of fields, numbers) is a constant:
-an object, handed over beside the source.
+local), ``f3`` a function of the program, ``g3`` a skill or strategy. What the program itself says (texts, names of
+fields, numbers) is a constant: an object, handed over beside the source.
 """
 
 from __future__ import annotations
@@ -22,9 +22,12 @@ from ..values.model import (
     make_present,
     make_record,
     size_of,
+    text_size,
 )
 from ..values.texts import out_of_range
-from .interpreter import TooDeep, unsound
+from .budget import TooDeep
+from .interpreter import unsound
+from .tasks import HANDED, UNSET
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,8 +52,10 @@ HELPERS: dict[str, Any] = {
     "__builtins__": {},
     "ABSENT": ABSENT,
     "Failure": ToubaFailure,
+    "HANDED": HANDED,
     "ListValue": ListValue,
     "TooDeep": TooDeep,
+    "UNSET": UNSET,
     "concat": concat,
     "division_by_zero": division_by_zero,
     "integer_overflow": integer_overflow,
@@ -65,6 +70,8 @@ HELPERS: dict[str, Any] = {
     "out_of_range": out_of_range,
     "size_of": size_of,
     "sort_by": sort_by,
+    "text_of": str,
+    "text_size": text_size,
     "tuple": tuple,
     "wrong_variant": _wrong_variant,
     **{OPERATION_NAMES[name]: FUNCTIONS[name] for name in OPERATIONS},

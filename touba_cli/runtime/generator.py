@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from .generate_code import Writer, write_collect
+from .generate_code import Writer
+from .generate_collect import write_collect
 from .generate_text import HELPERS, Refused
 
 TYPE_CHECKING = False
@@ -22,16 +23,20 @@ class Piece:
     """Something that was generated.
 
     ``places`` has the instruction that each line belongs to, ``space`` the names that the code can see, ``functions``
-    those of them that stand for functions of the program, by reference.
+    those of them that stand for functions of the program, by reference, ``callees`` those of skills and strategies
+    that are called directly. ``direct`` is the skill or strategy that the piece itself is.
     """
 
-    __slots__ = ("functions", "made", "places", "ref", "space")
+    __slots__ = ("callees", "counts", "direct", "functions", "made", "places", "ref", "space")
 
     def __init__(self, ref: str, places: list[int], space: dict[str, Any], functions: dict[str, str]):
         self.ref = ref
         self.places = places
         self.space = space
         self.functions = functions
+        self.callees: dict[str, str] = {}
+        self.counts = False
+        self.direct: Declared | None = None
         self.made: Any = space.pop("made")
 
     @property
@@ -45,17 +50,23 @@ class Generator:
 
     Parameters:
         table: the program's types.
+        callables: what it declares.
     """
 
-    __slots__ = ("_lines_left", "_table")
+    __slots__ = ("_callables", "_lines_left", "_table")
 
-    def __init__(self, table: TypeTable):
+    def __init__(self, table: TypeTable, callables: dict[str, Declared]):
         self._table = table
+        self._callables = callables
         self._lines_left = MOST_LINES_IN_ALL
 
     def function(self, declared: Declared) -> Piece | None:
         """A whole function, or None where it is to be run by regions."""
         return self._make(declared, None, False, False)
+
+    def direct(self, declared: Declared, counts: bool) -> Piece | None:
+        """A whole skill or strategy, to be called directly, or None where that is left to the machine."""
+        return self._make(declared, None, True, counts)
 
     def region(self, declared: Declared, start: int, may_stop: bool, counts: bool) -> Piece | None:
         """What begins at an instruction, or None where that is left to the interpreter: see `Writer`."""
@@ -64,12 +75,15 @@ class Generator:
     def _make(self, declared: Declared, start: int | None, may_stop: bool, counts: bool) -> Piece | None:
         if self._lines_left <= 0:
             return None
-        writer = Writer(self._table, declared, start, may_stop, counts)
+        writer = Writer(self._table, self._callables, declared, start, may_stop, counts)
         try:
             text = writer.write()
         except Refused:
             return None
-        return self._compile(declared.ref, text, writer.source, writer.functions)
+        piece = self._compile(declared.ref, text, writer.source, writer.functions)
+        piece.callees, piece.counts = writer.callees, counts
+        piece.direct = declared if start is None and declared.kind != "function" else None
+        return piece
 
     def collect(self, declared: Declared, node: list[Any], counts: bool) -> Piece | None:
         """The elements of one `collect`: see `write_collect`."""

@@ -8,19 +8,16 @@ fallback at work.
 inside the expression that applies them, and can only give.
 
 `EXPRESSIONS` has a handler for each expression, which takes the state of the run and the node. Handlers call one
-another directly, one Python frame a level and never through C, so that nesting uses no C stack; `allow_recursion`
-makes room for the deepest program that the limits admit.
+another directly, one Python frame a level and never through C, so that nesting uses no C stack;
+`budget.allow_recursion` makes room for the deepest program that the limits admit.
 """
 
 from __future__ import annotations
-
-import sys
 
 from ..air.costs import element_cost
 from ..air.operations import OPERATIONS
 from ..air.types import freeze
 from ..errors import ToubaFailure
-from ..limits import JSON_DEPTH, LIMITS
 from ..values.functions import FUNCTIONS, concat, literal, sort_by
 from ..values.model import (
     ABSENT,
@@ -32,6 +29,7 @@ from ..values.model import (
     make_record,
     size_of,
 )
+from .budget import TooDeep
 from .tasks import Frame
 
 TYPE_CHECKING = False
@@ -45,6 +43,7 @@ if TYPE_CHECKING:
     from ..values.model import Value
     from .budget import Budget
     from .functions import FunctionTally
+    from .teller import Teller
 
     Node: TypeAlias = list[Any]
     Handler: TypeAlias = Callable[["State", Node], Value]
@@ -54,44 +53,21 @@ LONG_LIST = 500
 
 NOT_WATCHED: frozenset[int] = frozenset()
 
-#: Python frames for the deepest program: every open callable may stand inside an expression as deep as JSON can be,
-#: and `apply`, `call` and `run` take three more.
-RECURSION_LIMIT = (LIMITS["max_depth"].highest or 1) * (JSON_DEPTH + 4) + 10_000
-
-
-def allow_recursion() -> None:
-    """Raise Python's recursion limit so that ours is always met first. Python-to-Python calls use no C stack."""
-    if sys.getrecursionlimit() < RECURSION_LIMIT:
-        sys.setrecursionlimit(RECURSION_LIMIT)
-
-
-class TooDeep(ToubaFailure):
-    """One more callable would be open than may be. Whoever catches it `tell`s which are, the outermost first."""
-
-    def __init__(self, ref: str):
-        super().__init__("DepthLimitExceeded", "")
-        self._called = ref
-
-    def tell(self, opened: list[str]) -> None:
-        refs = [*opened, self._called]
-        limit = len(opened)
-        if len(refs) > 10:
-            refs = [*refs[:5], "…", *refs[-5:]]
-        self.message = f"more than {limit} callables would be open inside each other: {' > '.join(refs)}"
-        self.args = (self.message,)
-
 
 class State:
     """What expressions can reach: the slots of the callable at work, the budget, the program and its types."""
 
     __slots__ = (
-        "budget", "callables", "effects", "functions", "prepared", "result", "room", "slots", "table", "tally",
+        "budget", "callables", "effects", "frames", "functions", "prepared", "result", "room", "slots", "table",
+        "tally", "teller", "unwound",
     )  # fmt: skip
 
     def __init__(self, callables: dict[str, Declared], table: TypeTable, budget: Budget):
         self.callables = callables
         self.table = table
         self.budget = budget
+        #: where what happens is told; the machine sets it
+        self.teller: Teller
         #: counts the functions that statements call; None where nobody wants to know
         self.functions: FunctionTally | None = None
         #: the same, while a statement is at work whose calls are counted
@@ -101,8 +77,12 @@ class State:
         self.slots: list[Value] = []
         #: the effects of the task at work
         self.effects: list[Any] = []
+        #: its frames
+        self.frames: list[Frame] = []
         #: what the instruction that ended `run` evaluated
         self.result: Any = None
+        #: of the callables that the traceback of a failure knows, how many have a frame of the machine
+        self.unwound = 1
         #: id of a node → what was worked out for it once: a literal's value, a type, names; the program keeps the nodes
         self.prepared: dict[int, Any] = {}
 
@@ -129,15 +109,16 @@ class State:
         """What a `collect` makes of a long List, where there is a quicker way than `_collect`; None where not."""
         return None
 
-    def open_callables(self, traceback: TracebackType | None) -> list[str]:
-        """References of the callables that were open where an exception came from, the outermost first."""
+    def open_functions(self, traceback: TracebackType | None) -> list[str]:
+        """References of the functions that were open inside the frames where an exception came from, the outermost
+        first."""
         refs = []
         while traceback is not None:
             ref = self.ref_of(traceback)
             if ref is not None:
                 refs.append(ref)
             traceback = traceback.tb_next
-        return refs
+        return refs[self.unwound :]
 
     def ref_of(self, traceback: TracebackType) -> str | None:
         """The callable that one level of a traceback runs; None for any other Python function."""

@@ -17,17 +17,17 @@ Between two calls nothing is hidden: whatever the machine waits for was told as 
 
 from __future__ import annotations
 
-from ..air.types import PROBLEM
 from ..errors import CODES, ToubaFailure
-from ..limits import MAX_DEPTH, MAX_EXTERNAL_CALLS, MAX_STEPS, MAX_VALUE_BYTES, MESSAGES_BYTES, TRACE_EVENTS
+from ..limits import MAX_DEPTH, MAX_EXTERNAL_CALLS, MAX_STEPS, MAX_VALUE_BYTES
 from ..values.check import ValueInvalid
-from ..values.model import make_record, text_size
-from .budget import Budget
-from .events import Event
-from .execution import GeneratedCode, GeneratingState
+from ..values.model import text_size
+from .budget import Budget, TooDeep, allow_recursion
+from .events import occurrence_of
+from .execution import GeneratedCode, GeneratingState, OwnFailure, catchable, forget_frames, problem_of
 from .functions import FunctionTally
-from .interpreter import State, TooDeep, allow_recursion, unsound
+from .interpreter import State, unsound
 from .tasks import ENDED, RUNNABLE, Frame, Park, Task
+from .teller import Teller
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from ..air.program import Program
     from ..values.check import TypeTable
     from ..values.model import Value
+    from .events import Event
+    from .teller import Message
 
 
 class RunLimits:
@@ -84,7 +86,7 @@ class Need:
 class Settled:
     """How a tool call went: made by `given` or `failed`."""
 
-    __slots__ = ("code", "effect", "message", "own", "retryable", "value")
+    __slots__ = ("code", "effect", "memories", "message", "own", "retryable", "value")
 
     def __init__(self, value: Any, code: str | None, message: str, retryable: bool, effect: str, own: bool):
         self.value = value
@@ -93,11 +95,15 @@ class Settled:
         self.retryable = retryable
         self.effect = effect
         self.own = own
+        #: what was read and written of which memory, as the trace says it
+        self.memories: list[dict[str, str]] = []
 
     @classmethod
-    def given(cls, wire: Any) -> Settled:
-        """The handler succeeded and gave this wire value."""
-        return cls(wire, None, "", False, "done", False)
+    def given(cls, wire: Any, memories: list[dict[str, str]] | None = None) -> Settled:
+        """The handler succeeded and gave this wire value, for which it has used these memories."""
+        settled = cls(wire, None, "", False, "done", False)
+        settled.memories = memories or []
+        return settled
 
     @classmethod
     def failed(
@@ -115,16 +121,6 @@ class Settled:
                 always sees a handler's own code.
         """
         return cls(None, code, message, retryable, effect, own or code not in CODES)
-
-
-class Message:
-    """A text that the program shows. It is a business value: never put it into a log."""
-
-    __slots__ = ("interaction_ref", "text")
-
-    def __init__(self, interaction_ref: str, text: str):
-        self.interaction_ref = interaction_ref
-        self.text = text
 
 
 class Outcome:
@@ -173,13 +169,6 @@ class Usage:
         self.steps = steps
         self.external_calls = external_calls
 
-
-class _OwnFailure(ToubaFailure):
-    """A failure under a handler's own code."""
-
-
-#: what a message counts besides its text and its reference
-_MESSAGE_SIZE = 64
 
 #: how a run ended → the event that says so, and the outcome of the calls that were open
 _ENDS = {
@@ -230,20 +219,14 @@ class Machine:
         else:
             code = code or GeneratedCode(program.callables, table)
             self._state = GeneratingState(program.callables, table, self._budget, code)
-        self._functions = self._state.functions = FunctionTally() if trace_functions else None
-        self._external_calls = 0
-        self._messages_size = 0
-        #: events that the trace may still be told of calls, messages and caught failures
-        self._room_for_events = TRACE_EVENTS
-        #: how many calls, messages and caught failures it was not told of
-        self.events_left_out = 0
         self._task = Task("0")
+        self._functions = self._state.functions = FunctionTally() if trace_functions else None
+        self._teller = self._state.teller = Teller(self._task, self._functions)
+        self._external_calls = 0
         self._run_span = ""
         self._pending: dict[str, Park] = {}
         self._outcome: Outcome | None = None
         self._needs: list[Need] = []
-        self._messages: list[Message] = []
-        self._events: list[Event] = []
 
     # The driver's side
 
@@ -251,6 +234,11 @@ class Machine:
     def usage(self) -> Usage:
         """Steps and tool calls so far."""
         return Usage(self._budget.steps, self._external_calls)
+
+    @property
+    def events_left_out(self) -> int:
+        """How many calls, messages and caught failures the trace was not told of."""
+        return self._teller.left_out
 
     @property
     def functions_left_out(self) -> int:
@@ -297,8 +285,9 @@ class Machine:
         return self._end_early("failed", failure)
 
     def _progress(self) -> Progress:
-        progress = Progress(self._needs, self._messages, self._events, self._outcome)
-        self._needs, self._messages, self._events = [], [], []
+        teller = self._teller
+        progress = Progress(self._needs, teller.messages, teller.events, self._outcome)
+        self._needs, teller.messages, teller.events = [], [], []
         return progress
 
     # One step of a task: up to the next instruction that needs the machine
@@ -307,15 +296,17 @@ class Machine:
         state = self._state
         state.room = self._limits.max_depth - len(task.frames)
         state.effects = task.effects
+        state.frames = task.frames
         if task.park is not RUNNABLE:
             self._take_up(task)
             return
         if not self._run_span:
             self._begin(task)
             return
+        why = state.run(task.frames[-1], True)
+        # Generated code may have opened more.
         frame = task.frames[-1]
-        why = state.run(frame, True)
-        self._tell_functions(task)
+        self._teller.tell_functions(frame.span)
         if why == "give":
             self._give(task, frame)
         elif why == "call":
@@ -328,7 +319,7 @@ class Machine:
 
     def _start(self, task: Task) -> None:
         self._run_span = task.new_span()
-        self._tell(task, "run_started", self._entry.ref, self._run_span, None, None, {})
+        self._teller.tell("run_started", self._entry.ref, self._run_span, None, None, {})
 
     def _begin(self, task: Task) -> None:
         self._start(task)
@@ -355,13 +346,7 @@ class Machine:
         _, site, ref, _ = frame.callable.code[frame.pc]
         text: str = self._state.result
         self._budget.spend(len(text) >> 4)
-        self._messages_size += text_size(text) + len(ref) + _MESSAGE_SIZE
-        if self._messages_size > MESSAGES_BYTES:
-            raise ToubaFailure("MessagesTooLarge", f"the run would show more than {MESSAGES_BYTES} bytes of messages")
-        self._messages.append(Message(ref, text))
-        occurrence = frame.reach(site)
-        if self._has_room(1):
-            self._tell(task, "message_shown", ref, task.new_span(), frame.span, occurrence, {})
+        self._teller.show(frame, ref, site, frame.count(site), text, text_size(text))
         frame.pc += 1
 
     # Calls
@@ -377,20 +362,18 @@ class Machine:
             raise unsound("a function is called like a skill")
         self._check_depth(ref)
         self._budget.spend(callee.cost)
-        occurrence = frame.reach(site)
-        if not self._has_room(2):
-            task.frames.append(Frame(callee, arguments, frame.span, occurrence, told=False))
-            return
-        span = task.new_span()
-        self._tell(task, "call_started", ref, span, frame.span, occurrence, {})
-        task.frames.append(Frame(callee, arguments, span, occurrence))
+        count = frame.count(site)
+        began = self._teller.begin_call(frame, ref, site, count)
+        told = began is not frame
+        occurrence = began.occurrence if told else occurrence_of(frame.occurrence, site, count)
+        task.frames.append(Frame(callee, arguments, began.span, occurrence, told))
 
     def _close(self, task: Task, data: dict[str, Any]) -> None:
         """Take the innermost frame away; the entry's has no event of its own."""
         frame = task.frames.pop()
         if task.frames and frame.told:
             parent = task.frames[-1].span
-            self._tell(task, "call_completed", frame.callable.ref, frame.span, parent, frame.occurrence, data)
+            self._teller.tell("call_completed", frame.callable.ref, frame.span, parent, frame.occurrence, data)
 
     def _invoke(self, task: Task, frame: Frame, tool: Declared, occurrence: str, arguments: list[Value]) -> None:
         if self._external_calls >= self._limits.max_external_calls:
@@ -409,7 +392,7 @@ class Machine:
         span = task.new_span()
         need = Need(occurrence, tool.ref, wire, tool.effect, tool.timeout_ms, span)
         data = {"effect": tool.effect, "grants": sorted(tool.requires)}
-        self._tell(task, "tool_invoked", tool.ref, span, frame.span, occurrence, data)
+        self._teller.tell("tool_invoked", tool.ref, span, frame.span, occurrence, data)
         task.park = self._pending[occurrence] = Park("call", tool, need, span)
         self._needs.append(need)
 
@@ -447,22 +430,16 @@ class Machine:
         tool, need = park.callee, park.need
         assert tool is not None
         assert need is not None
-        data = {"outcome": outcome} if failure is None else {"outcome": outcome, "code": failure.code}
-        self._tell(task, "tool_completed", tool.ref, park.span, task.frames[-1].span, need.occurrence, data)
+        data: dict[str, Any] = {"outcome": outcome}
+        if failure is not None:
+            data["code"] = failure.code
+        if park.settled is not None and park.settled.memories:
+            data["memories"] = park.settled.memories
+        self._teller.tell("tool_completed", tool.ref, park.span, task.frames[-1].span, need.occurrence, data)
 
     def _tell_functions(self, task: Task) -> None:
-        """Tell which functions the statements of the innermost frame have called since this was asked last."""
-        if self._functions is None:
-            return
-        for row in self._functions.take():
-            span, parent = task.new_span(), task.frames[-1].span
-            data: dict[str, Any] = {"outcome": "completed", "times": row.times, "steps": row.steps}
-            if row.open:
-                data["outcome"] = "cancelled"
-            elif row.code is not None:
-                data["outcome"], data["code"] = "failed", row.code
-            self._tell(task, "function_started", row.ref, span, parent, None, {})
-            self._tell(task, "function_completed", row.ref, span, parent, None, data)
+        if task.frames:
+            self._teller.tell_functions(task.frames[-1].span)
 
     # Failures
 
@@ -470,9 +447,10 @@ class Machine:
         """Go on at the handler of the innermost attempt that may see the failure; else the run fails with it."""
         frames = task.frames
         if isinstance(failure, TooDeep):
-            # The first that the traceback knows is the machine's own frame.
-            failure.tell([each.callable.ref for each in frames] + self._state.open_callables(failure.__traceback__)[1:])
-        _forget_frames(failure)
+            failure.tell([each.callable.ref for each in frames] + self._state.open_functions(failure.__traceback__))
+        forget_frames(failure)
+        if self._functions is not None:
+            self._functions.fail_call(self._budget.remaining, failure.code)
         self._tell_functions(task)
         place = (frames[-1].callable.ref, frames[-1].pc) if frames else (self._entry.ref, 0)
         if failure.place is None:
@@ -482,25 +460,20 @@ class Machine:
         catching = len(frames)
         while catching and not frames[catching - 1].attempts:
             catching -= 1
-        if not catching or not _catchable(failure):
+        if not catching or not catchable(failure):
             self._fail(task, failure)
             return
         while len(frames) > catching:
             self._close(task, {"outcome": "failed", "code": failure.code})
         frame = frames[-1]
         handler, slot, _ = frame.attempts.pop()
-        message = failure.message if failure.explanation is None else failure.explanation
-        fields = {"code": failure.code, "message": message, "ref": failure.ref}
         try:
-            frame.slots[slot] = make_record(self._budget, PROBLEM, fields)
+            frame.slots[slot] = problem_of(self._budget, failure)
         except ToubaFailure as larger:
-            # The text of the failure alone filled a value; this one no attempt sees.
-            larger.place, larger.ref = failure.place, failure.ref
             self._fail(task, larger)
             return
         frame.pc = handler
-        if self._has_room(1):
-            self._tell(task, "failure_caught", failure.ref, task.new_span(), frame.span, None, {"code": failure.code})
+        self._teller.caught(failure, frame.span)
 
     def _fail(self, task: Task, failure: ToubaFailure) -> None:
         explanation = None
@@ -518,7 +491,7 @@ class Machine:
         task.park = ENDED
         self._outcome = outcome
         used = {"steps": self._budget.steps, "external_calls": self._external_calls}
-        self._tell(task, event, self._entry.ref, self._run_span, None, None, {**code, **used})
+        self._teller.tell(event, self._entry.ref, self._run_span, None, None, {**code, **used})
 
     def _end_early(self, kind: str, failure: ToubaFailure | None) -> Progress:
         if self._outcome is not None:
@@ -546,27 +519,6 @@ class Machine:
             self._end(task, kind, Outcome(kind, failure=failure))
         return self._progress()
 
-    def _has_room(self, events: int) -> bool:
-        """Whether the trace takes so many more events about a call, a message or a caught failure."""
-        if self._room_for_events < events:
-            self._room_for_events = 0  # what comes later is left out too, however small
-            self.events_left_out += 1
-            return False
-        self._room_for_events -= events
-        return True
-
-    def _tell(
-        self,
-        task: Task,
-        kind: str,
-        ref: str,
-        span: str,
-        parent: str | None,
-        occurrence: str | None,
-        data: dict[str, Any],
-    ) -> None:
-        self._events.append(Event(kind, ref, span, parent, occurrence, data, task.name))
-
 
 def _store(frame: Frame, value: Value) -> None:
     """Put the result of the call at which a frame stands into its slot, and go on behind it."""
@@ -582,20 +534,6 @@ def _conclude_failed(tool: Declared, settled: Settled, code: str) -> tuple[Value
     outcome = {"none": "failed", "done": "committed", "unknown": "unknown"}[effect]
     if not settled.own:
         return None, ToubaFailure(code, settled.message, ref=tool.ref, effect=effect), outcome
-    failure = _OwnFailure(code, settled.message, ref=tool.ref, phase="runtime", effect=effect)
+    failure = OwnFailure(code, settled.message, ref=tool.ref, phase="runtime", effect=effect)
     failure.hint = None
     return None, failure, outcome
-
-
-def _catchable(failure: ToubaFailure) -> bool:
-    if failure.effect == "unknown":
-        return False
-    row = CODES.get(failure.code)
-    return isinstance(failure, _OwnFailure) or (row is not None and row.catchable)
-
-
-def _forget_frames(failure: ToubaFailure) -> None:
-    """Cut what a kept exception would keep alive: the Python frames it came through, and with them values."""
-    failure.__traceback__ = None
-    failure.__cause__ = None
-    failure.__context__ = None

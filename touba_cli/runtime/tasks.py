@@ -6,6 +6,8 @@ slots, its open attempts and how often it reached each of its effect sites.
 
 from __future__ import annotations
 
+from .events import occurrence_of
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -25,6 +27,18 @@ class Unset:
 
 
 UNSET = Unset()
+
+
+class Handed:
+    """The class of `HANDED`, which generated code gives instead of a result after handing over to the machine."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "HANDED"
+
+
+HANDED = Handed()
 
 
 class Frame:
@@ -57,10 +71,13 @@ class Frame:
         self.told = told
 
     def reach(self, site: int) -> str:
-        """Count an effect site as reached once more and give its occurrence: `STEP{/STEP}` from the entry inward."""
+        """Count an effect site as reached once more and give its occurrence."""
+        return occurrence_of(self.occurrence, site, self.count(site))
+
+    def count(self, site: int) -> int:
+        """Count an effect site as reached once more and give how often it has been."""
         count = self.counts[site] = self.counts.get(site, 0) + 1
-        step = str(site) if count == 1 else f"{site}#{count}"
-        return step if self.occurrence is None else f"{self.occurrence}/{step}"
+        return count
 
 
 class Park:

@@ -9,6 +9,7 @@ from .model import (
     ChoiceValue,
     ListValue,
     MapValue,
+    depth_of,
     make_list,
     make_map,
     make_present,
@@ -70,8 +71,9 @@ def last(meter: Meter, a: ListValue) -> Value:
 
 def add_list(meter: Meter, a: ListValue, b: ListValue) -> ListValue:
     meter.charge(len(a.items) + len(b.items))
-    meter.check_size(a.size + b.size - 2)
-    return make_list(meter, a.items + b.items)
+    size = a.size + b.size - 2
+    meter.check_size(size)
+    return ListValue(a.items + b.items, size, max(a.depth, b.depth))  # what `make_list` would find one by one
 
 
 def slice_list(meter: Meter, a: ListValue, start: int, end: int) -> ListValue:
@@ -212,10 +214,19 @@ def items(meter: Meter, a: MapValue) -> ListValue:
 
 def merge(meter: Meter, a: MapValue, b: MapValue) -> MapValue:
     meter.charge(len(a.entries) + len(b.entries))
-    if a.size + b.size - 2 > meter.max_value_bytes:
-        replaced = sum(size_of(a.entries[name]) + text_size(name) + 2 for name in b.entries if name in a.entries)
-        meter.check_size(a.size + b.size - 2 - replaced)
-    return make_map(meter, {**a.entries, **b.entries})
+    before = a.entries
+    size = a.size + b.size - 2
+    inner = a.depth - 1
+    is_deepest_kept = True
+    for name in b.entries:
+        if name in before:
+            old = before[name]
+            size -= size_of(old) + text_size(name) + 2
+            if inner and depth_of(old) == inner:
+                is_deepest_kept = False  # the deepest part goes away: all have to be looked at
+    meter.check_size(size)
+    entries = {**before, **b.entries}
+    return MapValue(entries, size, max(a.depth, b.depth)) if is_deepest_kept else make_map(meter, entries)
 
 
 def without(meter: Meter, a: MapValue, name: str) -> MapValue:

@@ -221,9 +221,13 @@ def _measure(values: Iterable[Value]) -> tuple[int, int]:
     depth = 0
     fixed_size = _SIZES.get
     for value in values:
-        fixed = fixed_size(type(value))
+        kind = type(value)
+        fixed = fixed_size(kind)
         if fixed is not None:
             size += fixed + 1
+            continue
+        if kind is str:
+            size += 3 + (len(value) if value.isascii() else 4 * len(value))
             continue
         size += size_of(value) + 1
         inner = getattr(value, "depth", 0)

@@ -64,11 +64,6 @@ def settle(value: Decimal) -> Decimal:
     return CONTEXT.add(value, ZERO)
 
 
-def is_int(value: int) -> bool:
-    """Whether a whole number is within 64 bits."""
-    return INT_LOW <= value <= INT_HIGH
-
-
 def _digits(text: str) -> bool:
     return text.isascii() and text.isdigit()
 

@@ -82,31 +82,17 @@ def nearest(name: str, candidates: Iterable[str]) -> str | None:
     """
     if len(name) > _SHOWN:
         return None
+    from ..spelling import distance
+
     wanted = _plain(name)
     best: str | None = None
     limit = max(1, len(wanted) // 3)
     for candidate in candidates:
-        plain = _plain(candidate)
-        if abs(len(plain) - len(wanted)) <= limit:
-            found = _distance(wanted, plain)
-            if found <= limit:
-                best, limit = candidate, found - 1
+        found = distance(wanted, _plain(candidate), limit)
+        if found is not None:
+            best, limit = candidate, found - 1
     return best
 
 
 def _plain(name: str) -> str:
     return name.replace("_", "").lower()
-
-
-def _distance(a: str, b: str) -> int:
-    """Letters to insert, delete, change or swap with their neighbour."""
-    before: list[int] = []
-    row = list(range(len(b) + 1))
-    for i, letter in enumerate(a, 1):
-        older, before, row = before, row, [i]
-        for j, other in enumerate(b, 1):
-            cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (letter != other))
-            if i > 1 and j > 1 and letter == b[j - 2] and a[i - 2] == other:
-                cost = min(cost, older[j - 2] + 1)
-            row.append(cost)
-    return row[-1]

@@ -17,7 +17,7 @@ and their moves are made when a value first needs them.
 
 from __future__ import annotations
 
-from ..limits import PATTERN_CHARACTERS, PATTERN_STATES
+from ..limits import PATTERN_CHARACTERS, PATTERN_DEPTH, PATTERN_STATES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,7 +35,6 @@ _CLASSES = {"d": _DIGITS, "w": _LETTERS, "s": _BLANKS}
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
 _SIGNS = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~ ")
 _HEX = frozenset("0123456789abcdefABCDEF")
-_DEEPEST = 50
 
 
 class PatternInvalid(Exception):
@@ -110,8 +109,8 @@ class _Parser:
 
     def _either(self) -> Node:
         self.depth += 1
-        if self.depth > _DEEPEST:
-            raise self._refuse(f"groups are nested deeper than {_DEEPEST}")
+        if self.depth > PATTERN_DEPTH:
+            raise self._refuse(f"groups are nested deeper than {PATTERN_DEPTH}")
         ways = [self._row()]
         while self._next() == "|":
             self.at += 1

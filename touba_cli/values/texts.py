@@ -25,16 +25,20 @@ def _check_length(meter: Meter, length: int, ascii_only: bool) -> None:
 
 def add_text(meter: Meter, a: str, b: str) -> str:
     length = len(a) + len(b)
-    meter.charge(length >> 4)
-    _check_length(meter, length, a.isascii() and b.isascii())
+    if length > 15:
+        meter.charge(length >> 4)
+        if 4 * length > meter.max_value_bytes - 2:  # else it has room whatever it consists of
+            _check_length(meter, length, a.isascii() and b.isascii())
     return a + b
 
 
 def concat(meter: Meter, parts: list[str]) -> str:
     """The Texts one after the other: an interpolation. Charges 1 for every 16 code points of the result."""
     length = sum(map(len, parts))
-    meter.charge(length >> 4)
-    _check_length(meter, length, all(map(str.isascii, parts)))
+    if length > 15:
+        meter.charge(length >> 4)
+        if 4 * length > meter.max_value_bytes - 2:  # else it has room whatever it consists of
+            _check_length(meter, length, all(map(str.isascii, parts)))
     return "".join(parts)
 
 

@@ -1,0 +1,108 @@
+"""What can be told of code before it runs: where attempts are open, and types of expressions, where these save work."""
+
+from __future__ import annotations
+
+from ..air.operations import OPERATIONS
+from ..values.model import text_size
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypeAlias
+
+    from ..air.types import TypeForm
+    from ..values.check import TypeTable
+
+    Node: TypeAlias = list[Any]
+
+#: what `eq` charges for two values of a type, where that is always the same
+_EQUAL_CHARGES = {"Int": 1, "Bool": 0, "Float": 1, "Date": 2, "DateTime": 2, "Duration": 2}
+
+#: types whose values always have the same small size and no parts: nothing can fail where one is made an Optional
+_SMALL = frozenset(("Int", "Bool", "Float", "Date", "DateTime", "Duration"))
+
+
+class Types:
+    """The types of expressions of one callable.
+
+    Parameters:
+        table: the program's types.
+        slots: those of the callable's slots.
+    """
+
+    __slots__ = ("_slots", "_table")
+
+    def __init__(self, table: TypeTable, slots: list[tuple[str, TypeForm]]):
+        self._table = table
+        self._slots = slots
+
+    def of(self, node: Node) -> TypeForm | None:
+        """The type of an expression where it is easily told, else None."""
+        name = node[0]
+        if name == "slot":
+            return self._slots[node[1]][1]
+        if name in ("int", "bool", "text"):
+            return {"int": "Int", "bool": "Bool", "text": "Text"}[name]
+        if name == "field":
+            form = self.of(node[1])
+            if form is None or (not isinstance(form, str) and form[0] != "Entry"):
+                return None
+            for field, field_form, _ in self._table.fields(form):
+                if field == node[2]:
+                    return self._table.base(field_form)
+            return None
+        if name in ("otherwise", "open"):
+            form = self.of(node[1])
+            return form[1] if form is not None and not isinstance(form, str) else None
+        if name == "index.list":
+            form = self.of(node[1])
+            return form[1] if form is not None and not isinstance(form, str) else None
+        if name == "if":
+            return self.of(node[2])
+        if name == "chain":
+            name = node[-2]
+        operation = OPERATIONS.get(name)
+        if operation is not None and isinstance(operation.gives, str) and operation.gives[0].isupper():
+            return operation.gives if len(operation.gives) > 1 else None
+        return None
+
+    def equal_charge(self, node: Node) -> int | None:
+        """The steps of an `eq`, where they are the same for all values."""
+        form = self.of(node[1]) or self.of(node[2])
+        if form == "Text":
+            for part in node[1:]:
+                if part[0] == "text" and text_size(part[1]) < 16:
+                    return 0
+            return None
+        return _EQUAL_CHARGES.get(form) if isinstance(form, str) else None
+
+    def holds_small(self, node: Node) -> bool:
+        """Whether a List or Map has elements of which none can fail to become an Optional."""
+        form = self.of(node)
+        return form is not None and not isinstance(form, str) and form[1] in _SMALL
+
+
+def attempted(code: list[list[Any]]) -> set[int]:
+    """The instructions at which an attempt is open."""
+    found: set[int] = set()
+    seen: set[int] = set()
+    waiting = [(0, 0)]
+    while waiting:
+        pc, depth = waiting.pop()
+        if pc in seen or pc >= len(code):
+            continue
+        seen.add(pc)
+        if depth:
+            found.add(pc)
+        instruction = code[pc]
+        name = instruction[0]
+        if name == "attempt":
+            waiting += [(pc + 1, depth + 1), (instruction[1], depth)]
+        elif name == "leave":
+            waiting.append((pc + 1, depth - 1))
+        elif name in ("jump", "again"):
+            waiting.append((instruction[1], depth))
+        elif name in ("unless", "each", "times"):
+            waiting += [(pc + 1, depth), (instruction[-1], depth)]
+        elif name not in ("give", "stop", "fail"):
+            waiting.append((pc + 1, depth))
+    return found
