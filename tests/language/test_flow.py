@@ -31,7 +31,7 @@ WRONG: dict[str, tuple[str, list[str]]] = {
     "false missing": (body("when n\n    is true\n        give 1", takes="n as Bool"), ["TB6002 6:9"]),
     "literals need else": (body('when n\n    is "a", "b"\n        give 1', takes="n as Text"), ["TB6002 6:9"]),
     "break outside": (body("break\ngive 1"), ["TB6003 5:9"]),
-    "continue outside": (body("if true\n    continue\ngive 1"), ["TB6003 6:13"]),
+    "continue outside": (body("if true\n    continue\ngive 1"), ["TB8003 5:12", "TB6003 6:13"]),
     "give without gives": (body("give 1", gives=""), ["TB6003 4:9"]),
     "variant twice": (
         body(
@@ -91,7 +91,7 @@ WRONG: dict[str, tuple[str, list[str]]] = {
             "when n\n    is true\n        give 1\n    is false\n        give 2\n    else\n        give 3",
             takes="n as Bool",
         ),
-        ["TB8003 12:17"],
+        ["TB8003 11:13"],
     ),
     "test of what is known": (
         body("if n is absent\n    give 1\nif n is present\n    give n\ngive 2", takes="n as Optional Int"),

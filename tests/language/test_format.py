@@ -25,7 +25,11 @@ def programs() -> dict[str, dict[str, str]]:
     for case in sorted((ROOT / "tests" / "conformance").rglob("*.case")):
         text = "\n" + case.read_bytes().decode("utf-8")
         parts = [part.partition("\n") for part in text.split("\n--- ")[1:]]
-        files = {head.removeprefix("file "): body + "\n" for head, _, body in parts if head.startswith("file ")}
+        files = {
+            head.removeprefix("file "): body + "\n"
+            for head, _, body in parts
+            if head.startswith("file ") and head.endswith(".tb")
+        }
         found[f"{case.parent.name}/{case.stem}"] = files
     for path in sorted((ROOT / "examples").rglob("*.tb")):
         found[str(path.relative_to(ROOT))] = {path.name: path.read_text("utf-8")}
@@ -325,3 +329,15 @@ def test_a_mark_of_byte_order_is_left_out() -> None:
     source = read_source("a.tb", b"\xef\xbb\xbfmodule a\n", Problems())
     assert source is not None
     assert format_source(source, Problems()) == "module a\n"
+
+
+def test_what_was_broken_before_words_stays_broken_there() -> None:
+    # The brackets behind `in` are spread by the first formatting, and take a comma.
+    item = "Item(label: first_label_of_all_labels, amount: 1_000_000)"
+    source = f"slice(all_parts_of_everything, {', '.join(f'position_{number}' for number in range(9))})"
+    text = formatted(
+        f"module a\n\nfunction F\n    gives Int\n    do\n        let xs = [{item} for part in {source} if true]\n"
+    )
+    lines = [line.strip() for line in text.splitlines()]
+    assert lines[lines.index("let xs = [") + 1 :][:3] == [item, "for part in slice(", "all_parts_of_everything,"]
+    assert "if true" in lines

@@ -16,7 +16,7 @@ from tests.language.pages import Files
 from touba_cli.air.program import read_program, write_program
 from touba_cli.language.compiler import Compiled, compile_program
 from touba_cli.language.render import render_all
-from touba_cli.limits import BLOCK_DEPTH, BRACKET_DEPTH, DIAGNOSTICS_SHOWN, SOURCE_BYTES
+from touba_cli.limits import BLOCK_DEPTH, BRACKET_DEPTH, CALLABLE_SLOTS, DIAGNOSTICS_SHOWN, SOURCE_BYTES
 
 #: seconds that no program may need: a hundred times what the slow ones need on a machine of their own
 PATIENCE = 60
@@ -88,6 +88,15 @@ def test_3_long_programs_are_flat() -> None:
     accepted(function("give n" + " + 1" * 5_000))
     accepted(function("let xs = [" + ", ".join(["1"] * 50_000) + "]\ngive length(xs) + n"))
     accepted(function("var a = n\n" + "set a = 2\n" * 15_000 + "give a"))
+
+
+def test_3_long_lists_are_flat_too_and_there_is_an_end_to_them() -> None:
+    accepted(function("give length([" + "1, " * 199_999 + "1])"))
+    # What bounds a callable is the size of its file and the number of its names.
+    assert said(function("var a = n\n" + "set a = 2\n" * 200_000 + "give a")) == ["TB9001 1:1"]
+    assert said(function("".join(f"let _a{number} = 1\n" for number in range(CALLABLE_SLOTS)) + "give n")) == [
+        "TB9009 2:10"
+    ]
 
 
 def test_4_integers_beyond_64_bits() -> None:
@@ -306,7 +315,7 @@ ARMS = "when c\n    is A\n        give 1\n"
         (ARMS, "TB6002 10:9", "`is B with x`, `is D`"),
         (
             ARMS + "    is B with x\n        give x\n    is D\n        give 3\n    else\n        give 4",
-            "TB8003 18:17",
+            "TB8003 17:13",
             "cover every case",
         ),
         (ARMS + "    is A\n        give 2\n    else\n        give 3", "TB6004 13:16", "`is A` stands twice"),

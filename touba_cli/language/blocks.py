@@ -10,6 +10,7 @@ from .layout import Line, report_lost_doc
 from .parse_types import LineReader
 from .source import Source
 from .tree import Span
+from .words import DECLARATION_WORDS
 
 
 class BlockReader:
@@ -43,6 +44,12 @@ class BlockReader:
         misplaced = False
         while self.next < len(self.lines) and self.lines[self.next].level > header.level:
             line = self.lines[self.next]
+            if header.level == 0 and _is_declaration(line):
+                self.reader(line).report(
+                    "TB2001", "a declaration is indented", line.tokens[0], "begin it at column 1"
+                )  # fmt: skip
+                line.level = 0
+                return
             if line.level <= expected:
                 misplaced = False
             else:
@@ -94,3 +101,11 @@ class BlockReader:
         """From the first line behind a header to the last line read."""
         last = self.lines[self.next - 1]
         return Span(header.span.end, max(header.span.end, last.span.end))
+
+
+def _is_declaration(line: Line) -> bool:
+    """Whether a line begins a declaration, and nothing else: `function Run`."""
+    tokens = line.tokens
+    name = "text" if tokens[0].text == "test" else "capital"
+    kinds = [token.kind for token in tokens]
+    return tokens[0].text in DECLARATION_WORDS and kinds == ["word", name, "end"]

@@ -73,6 +73,8 @@ class Body:
         self.problems = problems
         self.scopes = Scopes(unit.source, problems) if scopes is None else scopes
         self._depth = 0
+        #: a condition could not be read: what it would have told of Optionals is not known
+        self.doubtful = False
 
     # --- expressions ------------------------------------------------------------------------------------------------
 
@@ -150,7 +152,8 @@ class Body:
         if is_none:
             title = f"`{show(wanted)}` is expected here, and `none` is for Optionals"
         fix = None
-        label = why or f"write a `{show(wanted)}`"
+        shown = show(wanted)
+        label = why or f"write {'an' if shown[0] in 'AEIOU' else 'a'} `{shown}`"
         if wanted == "Float" and isinstance(node, tree.Literal) and node.kind in ("int", "decimal"):
             label = f"a Float is written `{node.value}f`"
             fix = Fix(tree.Span(node.span.end, node.span.end), "f")
@@ -159,7 +162,7 @@ class Body:
         elif wanted == "Text" and (typed.form in _TEXT_FORMS or self.types.is_plain_choice(typed.form)):
             label = 'write `text(…)`, or put it into a text: `"{…}"`'
         elif typed.form == "Decimal" and wanted == "Int":
-            label = "`int(…)` cuts off the fraction"
+            label = "whole division is written `div`" if _divides(node) else "`int(…)` cuts off the fraction"
         self.report("TB4001", title, node.span, label, fix=fix)
 
     def written(self, node: tree.Node) -> str:
@@ -169,6 +172,8 @@ class Body:
 
     def unopened(self, form: TypeForm, node: tree.Node) -> None:
         """Report an Optional that is used as what may be inside."""
+        if self.doubtful:
+            return
         self.report(
             "TB4004", f"this is `{show(form)}`, which may be absent", node.span,
             "open it first: `… otherwise …`, or test it with `is present`",
@@ -208,10 +213,26 @@ class Body:
 _TEXT_FORMS = frozenset(("Int", "Decimal", "Float", "Bool", "Date", "DateTime", "Duration"))
 
 
+def _divides(node: tree.Node) -> bool:
+    """Whether a value is a quotient, on one side of an `if` at least."""
+    if isinstance(node, tree.Conditional):
+        return _divides(node.then) or _divides(node.otherwise)
+    return isinstance(node, tree.Chain) and any(operator == "/" for operator, _, _ in node.rest)
+
+
 def _empty(form: TypeForm) -> str:
     if is_optional(form):
         return "absent value"
     return "map" if isinstance(form, tuple) and form[0] == "Map" else "list"
+
+
+def is_untold(body: Body, node: tree.Expr) -> bool:
+    """Whether nothing in an expression tells its type: `[]`, `[none, none]`, but not `[[], [1]]`."""
+    if isinstance(node, tree.ListLiteral):
+        return all(is_untold(body, item) for item in node.items)
+    if isinstance(node, tree.MapLiteral):
+        return all(is_untold(body, value) for _, value in node.entries)
+    return wants_hint(body, node)
 
 
 def wants_hint(body: Body, node: tree.Expr) -> bool:

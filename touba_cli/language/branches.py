@@ -49,7 +49,10 @@ class _When:
 
     def run(self) -> bool:
         node = self.node
-        typed = raw(self.body, node.subject)
+        patterns = [arm.pattern for arm in node.arms]
+        # What is known to be present is told apart as what is inside, unless it is asked again whether it is there.
+        asks = any(isinstance(each, (tree.PresentPattern, tree.AbsentPattern)) for each in patterns)
+        typed = raw(self.body, node.subject) if asks else self.body.settled(node.subject)
         self.form = typed.form
         self.path = typed.path
         if typed.path is not None and typed.code[0] == "slot":
@@ -102,8 +105,8 @@ class _When:
         else:
             fields = variants.get(name)
             if fields is None:
-                unknown_variant(self.body, pattern.name, self.form)
-                self.covered.setdefault(name, pattern)
+                meant = unknown_variant(self.body, pattern.name, self.form)
+                self.covered.setdefault(meant or name, pattern)
             else:
                 self._cover(name, pattern, f"is {name}")
         by_name = {each.name: each.base for each in fields or ()}
@@ -111,15 +114,19 @@ class _When:
         for binding in pattern.bindings:
             of = by_name.get(binding.text, UNKNOWN)
             if fields is not None and binding.text not in by_name:
-                self._unknown_payload(pattern, binding, list(by_name))
+                meant = self._unknown_payload(pattern, binding, list(by_name))
+                if meant is not None and all(each.text != meant for each in pattern.bindings):
+                    # Below it stands under its right name, most probably.
+                    case.bindings.append((tree.Name(binding.span, meant), by_name[meant], self.subject))
             case.bindings.append((binding, of, ["payload", self.subject, name, binding.text]))
         return case
 
-    def _unknown_payload(self, pattern: tree.VariantPattern, binding: tree.Name, names: list[str]) -> None:
+    def _unknown_payload(self, pattern: tree.VariantPattern, binding: tree.Name, names: list[str]) -> str | None:
+        """Report a payload that there is not; the one that was probably meant."""
         if names:
-            unknown_field(self.body, f"{show(self.form)}.{pattern.name.text}", binding, names)
-        else:
-            self.body.report("TB3003", f"`{pattern.name.text}` has no payload", binding.span, "remove `with …`")
+            return unknown_field(self.body, f"{show(self.form)}.{pattern.name.text}", binding, names)
+        self.body.report("TB3003", f"`{pattern.name.text}` has no payload", binding.span, "remove `with …`")
+        return None
 
     def _literals(self, pattern: tree.LiteralPattern) -> Case:
         check_code_literals(self.body, self.node.subject, pattern.literals)
@@ -191,6 +198,7 @@ class _When:
         if form == UNKNOWN:
             return False
         missing = self._missing()
+        self.lines.doubtful = self.lines.doubtful or (missing != [] and self.node.otherwise is None)
         if missing is None:
             if self.node.otherwise is None:
                 self.body.report(
@@ -206,8 +214,8 @@ class _When:
             )  # fmt: skip
         elif not missing and self.node.otherwise is not None:
             self.body.report(
-                "TB8003", "the arms cover every case, so this `else` is never taken", _lines(self.node.otherwise),
-                "remove it",
+                "TB8003", "the arms cover every case, so this `else` is never taken",
+                self.node.otherwise_span or self.node.otherwise.span, "remove it",
             )  # fmt: skip
         return not missing
 
@@ -258,8 +266,3 @@ class _When:
             ends.append(lines.inner(self.node.otherwise, before))
         lines.code.settle(jumps)
         return lines.join(ends)
-
-
-def _lines(block: tree.Block) -> tree.Span:
-    """The lines of a block, without what stands before them."""
-    return tree.Span(block.statements[0].span.start, block.span.end) if block.statements else block.span

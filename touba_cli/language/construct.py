@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..air.types import PROBLEM, thaw
@@ -10,7 +10,7 @@ from ..limits import LEFT_OUT_FIELDS
 from . import tree
 from .body import Body, rule
 from .diagnostics import Fix, Related
-from .expressions import unknown_field
+from .expressions import unknown_field, unknown_member
 from .forms import UNKNOWN, inner, is_optional, opened, show
 from .names import LISTED, Declared, a, listed
 from .scope import Typed, unknown
@@ -96,20 +96,9 @@ def _unknown_name(body: Body, node: tree.Capital, wanted: TypeForm | None) -> Ty
     return _ignored(body, node)
 
 
-def unknown_variant(body: Body, name: tree.Name, choice: TypeForm) -> None:
-    """Report a variant that a choice does not have."""
-    variants = list(body.types.variants(choice) or ())
-    nearest = body.problems.near(name.text, variants)
-    help_text = None
-    if nearest is None and len(variants) <= 8:
-        help_text = "its variants: " + ", ".join(f"`{each}`" for each in variants)
-    declared = body.types.declared.get(choice) if isinstance(choice, str) else None
-    body.report(
-        "TB3009", f"`{show(choice)}` has no variant `{name.text}`", name.span,
-        f"did you mean `{nearest}`?" if nearest else "write one that it has",
-        related=(declared.related(body.unit),) if declared is not None else (), help=help_text,
-        candidates=(nearest,) if nearest else tuple(variants[:LISTED]),
-    )  # fmt: skip
+def unknown_variant(body: Body, name: tree.Name, choice: TypeForm) -> str | None:
+    """Report a variant that a choice does not have; the one that was probably meant."""
+    return unknown_member(body, choice, name, list(body.types.variants(choice) or ()), "TB3009", "variant")
 
 
 def _misused(body: Body, node: tree.Capital, found: Declared) -> Typed:
@@ -213,6 +202,7 @@ def _by_name(
     """Named arguments by their names; those that are unnamed, unknown or twice there are reported and looked at."""
     known = body.types.by_name(fields)
     given: dict[str, tree.Argument] = {}
+    arguments = _named_with_colon(body, arguments, known, name, what)
     unnamed = [argument for argument in arguments if argument.name is None]
     if unnamed:
         body.report(
@@ -224,9 +214,12 @@ def _by_name(
             pass
         elif argument.name.text not in known:
             if form is not None:
-                unknown_field(body, form, argument.name, [each.name for each in fields])
+                meant = unknown_field(body, form, argument.name, [each.name for each in fields])
             else:
-                _unknown_input(body, argument.name, fields, name)
+                meant = _unknown_input(body, argument.name, fields, name)
+            if meant is not None and all(each.name is None or each.name.text != meant for each in arguments):
+                given.setdefault(meant, argument)  # under a misspelt name
+                continue
         elif argument.name.text in given:
             first = given[argument.name.text]
             body.report(
@@ -240,7 +233,33 @@ def _by_name(
     return given
 
 
-def _unknown_input(body: Body, word: tree.Name, fields: Sequence[FieldType], name: str) -> None:
+def _named_with_colon(
+    body: Body, arguments: list[tree.Argument], known: Mapping[str, FieldType], name: str, what: str
+) -> list[tree.Argument]:
+    """The arguments, where `amount is 3`, as payloads of triggers are written, is reported once and read as named."""
+    read: list[tree.Argument] = []
+    reported = False
+    for argument in arguments:
+        value = argument.value
+        if (
+            argument.name is None
+            and isinstance(value, tree.Comparison)
+            and value.operator == "is"
+            and isinstance(value.left, tree.Variable)
+            and value.left.name in known
+        ):
+            word = value.left.name
+            if not reported:
+                title = f"the {what}s of `{name}` are named with `:`"
+                body.report("TB4003", title, value.operator_span, f"write `{word}: …`")
+            reported = True
+            argument = tree.Argument(argument.span, tree.Name(value.left.span, word), value.right)
+        read.append(argument)
+    return read
+
+
+def _unknown_input(body: Body, word: tree.Name, fields: Sequence[FieldType], name: str) -> str | None:
+    """Report an input that there is not; the one that was probably meant."""
     names = [each.name for each in fields]
     nearest = body.problems.near(word.text, names)
     body.report(
@@ -249,6 +268,7 @@ def _unknown_input(body: Body, word: tree.Name, fields: Sequence[FieldType], nam
         help=None if nearest else "it takes " + (listed([f"`{each}`" for each in names]) or "nothing"),
         candidates=(nearest,) if nearest else tuple(names[:LISTED]),
     )  # fmt: skip
+    return nearest
 
 
 def _shape(name: str, fields: Sequence[FieldType]) -> str:

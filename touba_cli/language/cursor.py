@@ -11,6 +11,7 @@ from typing import NoReturn
 from .diagnostics import Fix, Problems, Related
 from .hints import FOREIGN_INFIXES, FOREIGN_SIGNS, FOREIGN_UNITS, near
 from .layout import Line
+from .lexer import capital_name, small_name
 from .source import Source
 from .tokens import Token
 from .tree import Name, Qualified, Span
@@ -65,33 +66,40 @@ class Cursor:
 
     @property
     def at_end(self) -> bool:
+        """Whether nothing more stands in the line."""
         return self.token.kind == "end"
 
     def skip_line(self) -> None:
+        """Go to the end of the line."""
         self.at = len(self.tokens) - 1
         self.token = self.tokens[self.at]
 
     def is_word(self, text: str) -> bool:
+        """Whether this word is at the cursor."""
         return self.token.kind == "word" and self.token.text == text
 
     def accept_word(self, text: str) -> bool:
+        """Go over this word; whether it was there."""
         if self.token.kind == "word" and self.token.text == text:
             self.advance()
             return True
         return False
 
     def accept(self, kind: str) -> bool:
+        """Go over a token of this kind; whether it was there."""
         if self.token.kind == kind:
             self.advance()
             return True
         return False
 
     def expect_word(self, text: str, label: str = "") -> Token:
+        """Go over this word, or leave the line: ``label`` says what to write."""
         if self.is_word(text):
             return self.advance()
         return self.fail(f"`{text}`", label)
 
     def expect(self, kind: str, label: str = "") -> Token:
+        """Go over a token of this kind, or leave the line: ``label`` says what to write."""
         if self.token.kind == kind:
             return self.advance()
         return self.fail(f"`{kind}`", label)
@@ -121,7 +129,7 @@ class Cursor:
             self.advance()
             return name_of(token)
         if token.kind == "capital":
-            small = token.text[0].lower() + token.text[1:]
+            small = small_name(token.text) or token.text[0].lower() + token.text[1:]
             self.report("TB1010", f"{what} begins with a small letter", token, f"write `{small[:_SHOWN]}`")
             self.advance()
             return name_of(token)
@@ -134,10 +142,8 @@ class Cursor:
             self.advance()
             return name_of(token)
         if token.kind in ("word", "hidden") and token.text.strip("_"):
-            plain = token.text.strip("_")
-            self.report(
-                "TB1010", f"{what} begins with a capital letter", token, f"write `{plain[0].upper()}{plain[1:_SHOWN]}`"
-            )
+            meant = capital_name(token.text)
+            self.report("TB1010", f"{what} begins with a capital letter", token, f"write `{meant[:_SHOWN]}`")
             self.advance()
             return name_of(token)
         return self.fail(what)
@@ -198,6 +204,8 @@ class Cursor:
         elif token.kind == "word" and token.text in EFFECT_STARTS:
             self.effect_inside(token)
         else:
+            if token.kind == "text" and expected.startswith("the name of"):
+                label = label or "write it without quotes"
             self.report("TB2006", f"expected {expected}, found {found(token)}", token, label or f"put {expected} here")
         raise Stop
 
@@ -213,8 +221,12 @@ class Cursor:
         self.report("TB2008", f"`{token.text}` is the spelling of another language", token, hint.label, fix=fix)
 
     def effect_inside(self, token: Token) -> None:
+        """Report a call, question, review or group in the middle of an expression."""
+        label = "bind it with `let` on a line before"
+        if self.source.text.startswith(".approve", token.end):
+            label = "put it on a line of its own: it gives nothing"
         self.report(
-            "TB2012", f"`{token.text}` stands inside an expression", token, "bind it with `let` on a line before",
+            "TB2012", f"`{token.text}` stands inside an expression", token, label,
             help=f"{_EFFECTS[token.text]} is a whole line or the whole right side of `let`, `var`, `set` or `give`",
         )  # fmt: skip
 
@@ -278,6 +290,7 @@ class Cursor:
 
 
 def name_of(token: Token) -> Name:
+    """A token as a name."""
     return Name(Span(token.start, token.end), token.text)
 
 

@@ -127,6 +127,12 @@ class Fix:
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
+    """One problem of a program.
+
+    ``title`` says what is wrong, ``label`` stands at the place and says what to do, ``help`` adds what else may be
+    written. ``candidates`` are names or words that may have been meant, the nearest one first.
+    """
+
     code: str
     title: str
     source: Source

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 from ..air.operations import BUILT_INS
 from ..air.types import PROBLEM, thaw
 from . import tree
-from .body import Body, rule, wants_hint
+from .body import Body, is_untold, rule, wants_hint
 from .diagnostics import Fix, Related
-from .forms import BOTTOM, UNKNOWN, common, inner, is_optional, mentions, opened, show
+from .forms import BOTTOM, UNKNOWN, common, fit, inner, is_optional, mentions, opened, show
+from .hints import FOREIGN_METHODS
 from .literals import OutOfRange, comparable, literal
 from .names import LISTED
 from .scope import Facts, Path, Typed, unknown
@@ -26,15 +27,21 @@ if TYPE_CHECKING:
 
 @rule(tree.Literal)
 def _literal(body: Body, node: tree.Literal, hint: TypeForm | None) -> Typed:
+    found = read_literal(body, node)
+    if found is not None:
+        return found
+    of = inner(hint) if hint is not None and is_optional(hint) else BOTTOM
+    return Typed(("Optional", of), ["absent", thaw(of)])
+
+
+def read_literal(body: Body, node: tree.Literal | tree.Prefix) -> Typed | None:
+    """A literal, or a minus and one; None where it is `none`, or a minus before something else."""
     try:
         found = literal(node)
     except OutOfRange as fault:
         body.report("TB4010", str(fault), node.span, "write a value that can be")
         return unknown()
-    if found is not None:
-        return Typed(*found)
-    of = inner(hint) if hint is not None and is_optional(hint) else BOTTOM
-    return Typed(("Optional", of), ["absent", thaw(of)])
+    return None if found is None else Typed(*found)
 
 
 @rule(tree.Unknown)
@@ -98,6 +105,8 @@ def field_form(body: Body, form: TypeForm, name: tree.Name, of: tree.Node) -> Ty
             label = f'the value under a key is written `["{name.text}"]`'
         elif name.text in BUILT_INS:
             label = f"a built-in function stands before its value: `{name.text}(…)`"
+        elif name.text in FOREIGN_METHODS and "{a}" not in FOREIGN_METHODS[name.text]:
+            label = f"write `{FOREIGN_METHODS[name.text].replace('{x}', '…')}`"
         body.report("TB3003", f"`{show(form)}` has no fields", name.span, label)
         return None
     found = fields.get(name.text)
@@ -116,19 +125,25 @@ def _fields(body: Body, form: TypeForm) -> dict[str, FieldType] | None:
     return {"key": FieldType("key", "Text", "Text"), "value": FieldType("value", inner(form), inner(form))}
 
 
-def unknown_field(body: Body, form: TypeForm, name: tree.Name, names: list[str]) -> None:
-    """Report a field that a record does not have."""
+def unknown_field(body: Body, form: TypeForm, name: tree.Name, names: list[str]) -> str | None:
+    """Report a field that a record does not have; the one that was probably meant."""
+    return unknown_member(body, form, name, names, "TB3003", "field")
+
+
+def unknown_member(body: Body, form: TypeForm, name: tree.Name, names: list[str], code: str, kind: str) -> str | None:
+    """Report a field or a variant (``kind``) that a type does not have; the one that was probably meant."""
     nearest = body.problems.near(name.text, names)
     help_text = None
     if nearest is None and 0 < len(names) <= 8:
-        help_text = "its fields: " + ", ".join(f"`{each}`" for each in names)
+        help_text = f"its {kind}s: " + ", ".join(f"`{each}`" for each in names)
     declared = body.types.declared.get(form) if isinstance(form, str) else None
     body.report(
-        "TB3003", f"`{show(form)}` has no field `{name.text}`", name.span,
+        code, f"`{show(form)}` has no {kind} `{name.text}`", name.span,
         f"did you mean `{nearest}`?" if nearest else "write one that it has",
         related=(declared.related(body.unit),) if declared is not None else (), help=help_text,
         candidates=(nearest,) if nearest else tuple(names[:LISTED]),
     )  # fmt: skip
+    return nearest
 
 
 # --- Optionals --------------------------------------------------------------------------------------------------------
@@ -138,6 +153,7 @@ def unknown_field(body: Body, form: TypeForm, name: tree.Name, names: list[str])
 def _is_present(body: Body, node: tree.IsPresent, hint: TypeForm | None) -> Typed:
     of = raw(body, node.operand)
     if of.form == UNKNOWN:
+        body.doubtful = True
         return Typed("Bool", ["bool", False])
     if not is_optional(of.form):
         body.report("TB4002", f"`{show(of.form)}` is never absent", node.operand.span, "only an Optional can be tested")
@@ -179,6 +195,8 @@ def condition(body: Body, node: tree.Expr, word: str = "present", known: Typed |
         known: what the expression came to, where it was looked at already.
     """
     typed = body.settled(node, "Bool") if known is None else known
+    if typed.form == UNKNOWN:
+        body.doubtful = True
     if is_optional(typed.form) and inner(typed.form) not in ("Bool", BOTTOM, UNKNOWN):
         body.report(
             "TB4004", f"this is `{show(typed.form)}`, which is no Bool", node.span,
@@ -245,7 +263,10 @@ def negation(body: Body, node: tree.Prefix) -> Typed:
 @rule(tree.Conditional)
 def _conditional(body: Body, node: tree.Conditional, hint: TypeForm | None) -> Typed:
     test = condition(body, node.condition)
-    if hint is None and wants_hint(body, node.then):
+    then_waits = wants_hint(body, node.then) and (
+        not wants_hint(body, node.otherwise) or (is_untold(body, node.then) and not is_untold(body, node.otherwise))
+    )
+    if hint is None and then_waits:
         other = _branch(body, node.otherwise, None, test.when_false)
         then = _branch(body, node.then, other.form, test.when_true)
     else:
@@ -284,24 +305,47 @@ def _list(body: Body, node: tree.ListLiteral, hint: TypeForm | None) -> Typed:
     wanted = opened(hint)
     if wanted is not None and not isinstance(wanted, str) and wanted[0] == "List" and inner(wanted) != UNKNOWN:
         of = inner(wanted)
-        return Typed(wanted, ["list", thaw(of), [body.need(item, of) for item in node.items]])
+        return Typed(wanted, ["list", thaw(of), _needed(body, node.items, of)])
     form, codes = _alike(body, node.items)
     return unknown() if form == UNKNOWN else Typed(("List", form), ["list", thaw(form), codes])
 
 
 @rule(tree.MapLiteral)
 def _map(body: Body, node: tree.MapLiteral, hint: TypeForm | None) -> Typed:
+    record = opened(hint)
+    if isinstance(record, str) and record in body.types.records:
+        name = show(record)
+        fields = ", ".join(f"{each.name}: …" for each in list(body.types.records[record])[:LISTED])
+        body.report("TB4001", f"`{name}` is expected here, not a map", node.span, f"write `{name}({fields})`")
+        for _, value in node.entries:
+            body.elaborate(value, UNKNOWN)
+        return unknown()
     keys = [body.need(key, "Text", "the keys of a map are Text") for key, _ in node.entries]
     _refuse_equal_keys(body, node)
     wanted = opened(hint)
     if wanted is not None and not isinstance(wanted, str) and wanted[0] == "Map" and inner(wanted) != UNKNOWN:
         form = inner(wanted)
-        codes = [body.need(value, form) for _, value in node.entries]
+        codes = _needed(body, [value for _, value in node.entries], form)
     else:
         form, codes = _alike(body, [value for _, value in node.entries])
     if form == UNKNOWN:
         return unknown()
     return Typed(("Map", form), ["map", thaw(form), [list(pair) for pair in zip(keys, codes, strict=True)]])
+
+
+def _needed(body: Body, nodes: list[tree.Expr], of: TypeForm) -> list[list[Any]]:
+    """The AIR of elements that must have a type: those of one wrong type are one mistake, said at the first of them."""
+    refused: set[TypeForm] = set()
+    codes: list[list[Any]] = []
+    for node in nodes:
+        typed = body.elaborate(node, of)
+        if typed.form in refused:
+            codes.append(typed.code)
+            continue
+        if fit(typed.form, of) is None and not is_optional(typed.form):
+            refused.add(typed.form)
+        codes.append(body.coerce(typed, of, node))
+    return codes
 
 
 def _alike(body: Body, nodes: list[tree.Expr]) -> tuple[TypeForm, list[list[Any]]]:
@@ -393,7 +437,7 @@ _WRITABLE = frozenset(("Int", "Decimal", "Float", "Bool", "Date", "DateTime", "D
 
 
 def _as_text(body: Body, node: tree.Expr) -> list[Any]:
-    typed = body.settled(node, "Text")
+    typed = body.settled(node)
     form = typed.form
     if form in ("Text", UNKNOWN):
         return typed.code

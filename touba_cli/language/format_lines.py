@@ -344,7 +344,9 @@ class LineWriter:
 
     def _alone(self, nodes: list[Piece], indent: int) -> str:
         """What stands alone in a bracket: broken before its loosest words or signs where it is too long."""
-        if indent + len(self._flat_nodes(nodes)) <= WIDTH or _spreads(nodes):
+        # Brackets in it that are spread already do not count: they may be so because this was broken before.
+        commented = any(isinstance(each, Comment) for each in nodes)
+        if commented or indent + len(self._flat_nodes(nodes)) <= WIDTH:
             return self.write(nodes, indent)
         for words in _BREAKS:
             parts: list[list[Piece]] = [[]]

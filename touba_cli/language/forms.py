@@ -43,6 +43,7 @@ def mentions(form: TypeForm, what: str) -> bool:
 
 
 def is_optional(form: TypeForm) -> bool:
+    """Whether a form is that of an Optional."""
     return isinstance(form, tuple) and form[0] == "Optional"
 
 
@@ -60,6 +61,7 @@ def opened(form: TypeForm | None) -> TypeForm | None:
 
 
 def is_ordered(form: TypeForm) -> bool:
+    """Whether values of a form can be compared by `<`."""
     return isinstance(form, str) and form in ORDERED_TYPES
 
 

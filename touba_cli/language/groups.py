@@ -38,7 +38,8 @@ def parallel(lines: Lines, node: tree.Parallel) -> bool:
         form = ("Outcome", form) if node.collecting and form != UNKNOWN else form
         fields.append(FieldType(each.name.text, form, form))
     record = lines.owner.record(node.name.text, fields)
-    symbol = lines.body.scopes.bind(node.name, "let", record)
+    symbol = lines.body.scopes.bind(node.name, "group", record)
+    symbol.used = all(each.base == "Nothing" for each in fields)
     lines.emit(node.span, "parallel", lines.next_site(), symbol.slot, node.collecting, branches)
     return True
 

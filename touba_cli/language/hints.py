@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from ..spelling import distance
 from .records import dataclass
 
 
@@ -299,31 +300,13 @@ def near(name: str, candidates: Iterable[str]) -> str | None:
     for candidate in candidates:
         if candidate == name or abs(len(candidate) - len(name)) > limit + name.count("_") + candidate.count("_"):
             continue
-        distance = _distance(plain, _plain(candidate), limit)
-        if distance is None or (distance and distance >= len(plain)):
+        apart = distance(plain, _plain(candidate), limit)
+        if apart is None or (apart and apart >= len(plain)):
             continue
-        if best is None or (distance, candidate) < best:
-            best = (distance, candidate)
+        if best is None or (apart, candidate) < best:
+            best = (apart, candidate)
     return best[1] if best else None
 
 
 def _plain(name: str) -> str:
     return name.replace("_", "").lower()
-
-
-def _distance(left: str, right: str, limit: int) -> int | None:
-    """The distance of two words, or None where it is above the limit."""
-    if abs(len(left) - len(right)) > limit:
-        return None
-    before: list[int] = []
-    row = list(range(len(right) + 1))
-    for i, letter in enumerate(left, 1):
-        older, before, row = before, row, [i]
-        for j, other in enumerate(right, 1):
-            cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (letter != other))
-            if i > 1 and j > 1 and letter == right[j - 2] and left[i - 2] == other:
-                cost = min(cost, older[j - 2] + 1)
-            row.append(cost)
-        if min(row) > limit:
-            return None
-    return row[-1] if row[-1] <= limit else None

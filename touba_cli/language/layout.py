@@ -20,6 +20,8 @@ from .words import DECLARATION_WORDS, HARD_WORDS, MODULE_WORDS, STATEMENT_WORDS
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
 _OPENERS = {close: opener for opener, close in _PAIRS.items()}
 _TOP_WORDS = frozenset(MODULE_WORDS)
+#: first words of lines that open a block
+_OPENING = frozenset(("do", "if", "else", "for", "repeat", "when", "is", "attempt", "on", "branch"))
 _LINE_WORDS = frozenset((*STATEMENT_WORDS, *DECLARATION_WORDS)) - {"if", "for"}
 
 
@@ -43,6 +45,7 @@ class Line:
 
     @property
     def span(self) -> Span:
+        """Its place, from the first token to the last."""
         tokens = self.tokens
         return Span(tokens[0].start, tokens[-2].end if len(tokens) > 1 else tokens[0].end)
 
@@ -203,12 +206,13 @@ class _Layout:
         levels: list[list[int]] = [[0]]  # the columns that count as each level; the first is the proper one
         kept: list[Line] = []
         in_too_deep = False
-        for line in self.lines:
+        for at, line in enumerate(self.lines):
             column = line.column
             if column > max(levels[-1]):
                 levels.append([column])
             else:
-                self._find_level(line, levels, quiet)
+                following = self.lines[at + 1] if at + 1 < len(self.lines) else None
+                self._find_level(line, following, levels, quiet)
             line.level = len(levels) - 1
             if line.level <= BLOCK_DEPTH:
                 in_too_deep = False
@@ -225,7 +229,7 @@ class _Layout:
                 kept[-1].too_deep = True
         self.lines = kept
 
-    def _find_level(self, line: Line, levels: list[list[int]], quiet: bool) -> None:
+    def _find_level(self, line: Line, following: Line | None, levels: list[list[int]], quiet: bool) -> None:
         """Close the levels that a line ends; a column that no level has counts as the one that it comes nearest to."""
         column = line.column
         while len(levels) > 1 and column not in levels[-1] and column <= max(levels[-2]):
@@ -243,7 +247,12 @@ class _Layout:
                 Span(first.start, first.end), f"begin it at the column of an open block: {columns}",
             )  # fmt: skip
             line.bad = line.misplaced = True
-        levels[-1].append(column)
+        if following is not None and (
+            following.column == column or (following.column > column and line.tokens[0].text in _OPENING)
+        ):
+            levels[-1] = [column]  # the lines before stand too deep, and this is the column of their block
+        else:
+            levels[-1].append(column)
 
 
 def report_lost_doc(source: Source, token: Token, problems: Problems) -> None:

@@ -292,7 +292,11 @@ class Lexer:
                 if self.text[end : end + 1] == "." and not following.isalpha() and following != ".":
                     self.report("TB1007", f"`{raw}.` is not a number", start, end + 1, f"write `{raw}.0` or `{raw}`")
                 return Token("int", raw, start, end, digits)
-        self.report("TB1007", f"`{raw[:40]}` is not a number", start, end, _number_label(raw))
+        before = self.text[max(start - 2, 0) : start]
+        label = _number_label(raw)
+        if len(raw) == 3 and raw.isdecimal() and len(before) == 2 and before[0].isdecimal() and before[1] == ",":
+            label = "thousands are separated by `_`: `10_000`"
+        self.report("TB1007", f"`{raw[:40]}` is not a number", start, end, label)
         return Token("bad", raw, start, end)
 
     def _foreign(self, tokens: list[Token], start: int, end: int, limit: int, nested: bool) -> int:

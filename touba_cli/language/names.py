@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from ..air.operations import BUILT_INS
 from ..air.types import GENERIC_TYPES
 from ..limits import LIMITS
 from . import tree
 from .circles import circles
 from .diagnostics import Fix, Problems, Related
+from .hints import FOREIGN_TYPES
 from .lexer import read_source
 from .parse_lines import parse_module
 from .records import dataclass, field
@@ -139,10 +141,26 @@ class Unit:
             return target
         if name.text not in self.imported and name.text not in self.lost and name.text not in self.unknown:
             self.unknown.add(name.text)
-            self.report_unknown(
-                "TB3001", f"no {wanted} `{name.text}` is known here", name.span, name.text, self.candidates(wanted)
-            )
+            if wanted == "type" and name.text in FOREIGN_TYPES:
+                self.problems.add(
+                    "TB3001", f"no type `{name.text}` is known here", self.source, name.span,
+                    f"write `{FOREIGN_TYPES[name.text]}`",
+                )  # fmt: skip
+            elif wanted != "type" and name.text in TAKEN_NAMES:
+                self._report_built_in_type(name)
+            else:
+                self.report_unknown(
+                    "TB3001", f"no {wanted} `{name.text}` is known here", name.span, name.text, self.candidates(wanted)
+                )
         return None
+
+    def _report_built_in_type(self, name: tree.Name) -> None:
+        """A type of the language where something else is meant."""
+        function = name.text.lower()
+        label = "name a value or a callable"
+        if function in BUILT_INS:
+            label = f"a value is converted by `{function}(…)`"
+        self.problems.add("TB3007", f"`{name.text}` is a type, and no value", self.source, name.span, label)
 
     def candidates(self, wanted: str) -> list[str]:
         """Names for hints. What is visible never changes once modules are bound, so they are listed once."""
@@ -176,13 +194,19 @@ class Unit:
         if words in self.unknown:
             return
         self.unknown.add(words)
+        nearest = self.problems.near(words, list(self.prefixes))
+        if nearest is not None and self.prefixes[nearest].unit is None:
+            self.used.add(nearest)  # its import is misspelt, which was reported
+            return
         span = tree.Span(path[0].span.start, path[-1].span.end)
         self.report_unknown("TB3001", f"no module `{words}` is imported here", span, words, list(self.prefixes))
 
-    def report_unknown(self, code: str, title: str, span: tree.Span, name: str, candidates: list[str]) -> None:
-        """A name that is not known: the nearest candidate, or all of them where they are few."""
+    def report_unknown(self, code: str, title: str, span: tree.Span, name: str, candidates: list[str]) -> str | None:
+        """Report a name that is not known, with the nearest candidate, which is given, or all where they are few."""
         nearest = self.problems.near(name, candidates)
         help_text = None
+        if nearest is not None:
+            self.used.add(nearest)  # under a misspelt name
         if nearest is None and 0 < len(candidates) <= 8:
             help_text = "known here: " + ", ".join(f"`{each}`" for each in candidates)
         label = "name a module of the project" if code == "TB3004" else "declare it, or import it from its module"
@@ -190,6 +214,7 @@ class Unit:
             label = f"did you mean `{nearest}`?"
         shown = (nearest,) if nearest else tuple(candidates[:LISTED])
         self.problems.add(code, title, self.source, span, label, help=help_text, candidates=shown)
+        return nearest
 
 
 def a(kind: str) -> str:
@@ -200,8 +225,8 @@ def a(kind: str) -> str:
 def _fits(declared: Declared, wanted: str) -> bool:
     if wanted == "type":
         return declared.is_type
-    if wanted == "callable":
-        return declared.kind in CALLED_KINDS
+    if wanted in ("callable", "callable or function"):
+        return declared.kind in CALLED_KINDS or (wanted != "callable" and declared.kind == "function")
     if wanted == "name":
         return declared.kind not in ("alias", "memory", "trigger")
     return declared.kind == wanted
@@ -347,10 +372,13 @@ class _Loader:
         found = None
         if target is not None:
             found = target.declared.get(name)
-            if found is None and name not in target.lost:
-                unit.report_unknown(
+            # A small name was reported where it was read.
+            if found is None and name not in target.lost and name[:1].isupper():
+                nearest = unit.report_unknown(
                     "TB3006", f"module `{target.name}` declares no `{name}`", word.span, name, list(target.declared)
                 )
+                if nearest is not None:
+                    unit.lost.add(nearest)  # below it stands under its right name, most probably
         if name in unit.declared:
             self.problems.add(
                 "TB3002", f"`{name}` is imported and declared", unit.source, unit.declared[name].node.name.span,

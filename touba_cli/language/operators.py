@@ -11,7 +11,7 @@ from . import tree
 from .body import Body, rule, wants_hint
 from .constants import is_negative, is_zero
 from .construct import variant_test
-from .expressions import elements, field_form, negation, refuse_none
+from .expressions import elements, field_form, negation, read_literal, refuse_none
 from .forms import (
     BOTTOM,
     SAME,
@@ -28,7 +28,7 @@ from .forms import (
     show,
 )
 from .hints import FOREIGN_FUNCTIONS
-from .literals import OutOfRange, as_decimal, literal
+from .literals import as_decimal
 from .scope import Typed, unknown
 
 if TYPE_CHECKING:
@@ -99,12 +99,18 @@ def _refuse(
             label = f"a Float is written `{other.code[1]}f`"
         elif other.form == "Decimal":
             label = "`decimal(…)` makes a Decimal of a Float"
+    elif spelling == "+" and not isinstance(forms[0], str) and forms[0] == ("List", forms[1]):
+        label = f"a list is joined with a list: `[{body.written(nodes[1])}]`"
+        help_text = None
+    elif spelling == "+" and not isinstance(forms[1], str) and forms[1] == ("List", forms[0]):
+        label = f"a list is joined with a list: `[{body.written(nodes[0])}]`"
+        help_text = None
+    elif spelling in ("+", "-") and forms[0] in ("Date", "DateTime", "Duration") and forms[1:] == ["Int"]:
+        days = body.written(nodes[1]) if operands[1].code[0] == "int" else "3"
+        label = f"a number of days is written `{days} day{'' if days == '1' else 's'}`"
     elif spelling == "+" and "Text" in forms:
         value = nodes[1 - forms.index("Text")]
         label = f'insert the value into the text: `"… {{{body.written(value)}}}"`'
-        help_text = None
-    elif spelling == "+" and not isinstance(forms[0], str) and forms[0] == ("List", forms[1]):
-        label = f"a list is joined with a list: `[{body.written(nodes[1])}]`"
         help_text = None
     elif spelling == "*" and "Text" in forms:
         label = "a text is not repeated; `join` makes one of a list"
@@ -137,13 +143,9 @@ def _signatures(spelling: str, rows: Rows) -> str:
 def _prefix(body: Body, node: tree.Prefix, hint: TypeForm | None) -> Typed:
     if node.operator == "not":
         return negation(body, node)
-    try:
-        found = literal(node)
-    except OutOfRange as fault:
-        body.report("TB4010", str(fault), node.span, "write a value that can be")
-        return unknown()
+    found = read_literal(body, node)
     if found is not None:
-        return Typed(*found)
+        return found
     operand = body.settled(node.operand)
     rows = SPELLINGS["prefix", "-"]
     if operand.form == UNKNOWN:
@@ -223,7 +225,12 @@ def _sides(body: Body, node: tree.Comparison) -> tuple[Typed, Typed]:
         right = body.elaborate(node.right)
         return body.elaborate(node.left, UNKNOWN if mentions(right.form, UNKNOWN) else right.form), right
     left = body.elaborate(node.left)
-    return left, body.elaborate(node.right, UNKNOWN if mentions(left.form, UNKNOWN) else left.form)
+    return left, body.elaborate(node.right, _beside(left.form))
+
+
+def _beside(form: TypeForm) -> TypeForm | None:
+    """What the type of the left side tells of the right one. An Int tells nothing: it may stand beside a Decimal."""
+    return UNKNOWN if mentions(form, UNKNOWN) else None if form == "Int" else form
 
 
 def _equality(body: Body, node: tree.Comparison) -> Typed:
@@ -238,8 +245,9 @@ def _equality(body: Body, node: tree.Comparison) -> Typed:
         tested = variant_test(body, node, left)
         if tested is not None:
             return tested
-        right = body.elaborate(node.right, UNKNOWN if mentions(left.form, UNKNOWN) else left.form)
+        right = body.elaborate(node.right, _beside(left.form))
     if _is_unknown([left, right]):
+        body.doubtful = True  # it may be a test of an Optional
         return nothing
     if is_optional(left.form) != is_optional(right.form):
         optional, at = (left, node.left) if is_optional(left.form) else (right, node.right)
@@ -283,7 +291,10 @@ def _membership(body: Body, node: tree.Comparison) -> Typed:
         left = body.elaborate(node.left, within)
     else:
         left = body.elaborate(node.left)
-        right = body.elaborate(node.right, UNKNOWN if mentions(left.form, UNKNOWN) else ("List", left.form))
+        # An Int may be looked for among Decimals, and a Text among the keys of a Map.
+        told = left.form not in ("Int", "Text") or wants_hint(body, node.right)
+        within = ("List", left.form) if told else None
+        right = body.elaborate(node.right, UNKNOWN if mentions(left.form, UNKNOWN) else within)
     if _is_unknown([left, right]):
         return nothing
     rows = SPELLINGS["infix", "in"]
@@ -449,8 +460,12 @@ def _refuse_call(body: Body, node: tree.BuiltIn, rows: Rows, operands: list[Type
             body.unopened(typed.form, argument)
             return unknown()
     forms = [each.form for each in operands]
+    label = "give it values that it takes"
+    of = forms[0] if forms else "Text"
+    if name == "sorted" and not isinstance(of, str) and of[0] == "List" and inner(of) in body.types.records:
+        label = f"say by which field: `sorted({body.written(node.arguments[0])} by .field)`"
     body.report(
-        "TB4002", f"`{name}` does not take {_listed(forms)}", node.name.span, "give it values that it takes",
+        "TB4002", f"`{name}` does not take {_listed(forms)}", node.name.span, label,
         help=_signatures(name, rows),
     )  # fmt: skip
     return unknown()

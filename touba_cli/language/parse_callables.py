@@ -21,6 +21,11 @@ from .words import (
     TOOL_WORDS,
 )
 
+#: what begins a line below a callable in earnest, though it may not stand there
+_NEVER_MISSPELT = frozenset((
+    *SKILL_WORDS, *TOOL_WORDS, *AGENT_WORDS, *STATEMENT_WORDS, *FOREIGN_CLAUSES, *FOREIGN_STATEMENTS,
+))  # fmt: skip
+
 _INPUTS = "inputs stand on lines of their own, deeper: `takes name as Type`"
 
 
@@ -43,6 +48,10 @@ class CallableReader(DeclarationReader):
             reader = self.reader(clause)
             first = reader.token
             word = first.text if first.kind == "word" else ""
+            if word not in _NEVER_MISSPELT and self.misspelt(clause, words, f"a {kind}"):
+                reader = self.reader(clause)
+                first = reader.token
+                word = first.text
             if word == "do":
                 reader.advance()
                 if body is not None:
@@ -63,8 +72,15 @@ class CallableReader(DeclarationReader):
                 # under `def` and its like everything was written for another language
                 clause.bad = clause.bad or line.tokens[0].text not in DECLARATION_WORDS
                 stray = self._stray_statements(clause, reader, kind)
+                if stray is not None and body is not None:
+                    body.damaged = True
                 body = body or stray
-        if body is None:
+        following = self.peek()
+        if body is None and following is not None and following.tokens[0].text in words:
+            # Its clauses go on in the wrong column, and are reported there.
+            signature.gives = signature.gives or tree.UnknownType(following.span)
+            body = tree.Block(Span(line.span.end, line.span.end), [], damaged=True)
+        elif body is None:
             if line.span.start < self.lines[self.next - 1].span.start:  # a missing block was reported already
                 self.reader(line).report(
                     "TB2003", f"{kind} `{name.text[:40]}` has no `do`", name.span, "add a `do` with its statements"
@@ -126,8 +142,11 @@ class CallableReader(DeclarationReader):
             if statement is not None:
                 statements.append(statement)
             following = self.peek()
-            if following is None or following.level != level or following.tokens[0].text in CALLABLE_WORDS:
+            if following is None or following.level < level:
                 break
+            if following.level == level and following.tokens[0].text in CALLABLE_WORDS:
+                break
+            following.bad = following.bad or following.level > level  # the lines above it stand in the wrong column
             line = following
             self.next += 1
         return tree.Block(Span(start, self.lines[self.next - 1].span.end), statements, damaged=True)
@@ -172,6 +191,10 @@ class CallableReader(DeclarationReader):
             reader = self.reader(clause)
             if signature.read(clause, reader):
                 continue
+            if reader.token.text not in words and self.misspelt(clause, words, what):
+                reader = self.reader(clause)
+                if signature.read(clause, reader):
+                    continue
             signature.closed = True
             if not clauses.read(clause, reader):
                 self.lose_doc(clause)
@@ -241,7 +264,10 @@ class Signature:
         if reader.accept("("):
             label = "write it without brackets: `takes x as Int`"
             reader.report("TB2008", "`(` is the spelling of another language", opener, label)
-        found = reader.parameters("the name of an input", any_name=False)
+        if reader.at_end:
+            found = self._inputs_below(line, reader)
+        else:
+            found = reader.parameters("the name of an input", any_name=False)
         if opener.kind == "(":
             reader.accept(")")
         self._read_arrow(reader)
@@ -255,6 +281,20 @@ class Signature:
         else:
             self._owner.lose_doc(line)
         self._add(found)
+
+    def _inputs_below(self, line: Line, reader: LineReader) -> list[FieldDecl]:
+        """Inputs on deeper lines, one on each, as others write them: reported once, and read."""
+        label = "write them behind `takes`: `takes a as Int, b as Int`"
+        title = expected("the name of an input", reader.token)
+        reader.report("TB2006", title, reader.token, label)
+        found: list[FieldDecl] = []
+        following = self._owner.peek()
+        while following is not None and following.level > line.level:
+            self._owner.next += 1
+            following.bad = True
+            found.extend(self._owner.reader(following).parameters("the name of an input", any_name=False))
+            following = self._owner.peek()
+        return found
 
     def _read_gives(self, line: Line, reader: LineReader, first: Token) -> None:
         self._owner.lose_doc(line)
@@ -319,7 +359,7 @@ class _ToolClauses:
             nearest = near(token.text, EFFECT_WORDS) if token.kind == "word" else None
             label = f"did you mean `{nearest}`?" if nearest else "write `none`, `read` or `write`"
             if self._tool.effect is None:  # it is stated, though wrongly
-                self._tool.effect = name_of(token)
+                self._tool.effect = name_of(token) if nearest is None else Name(name_of(token).span, nearest)
             reader.report("TB2006", expected("an effect", token), token, label, candidates=EFFECT_WORDS)
             raise Stop
         reader.advance()

@@ -14,7 +14,17 @@ from .parse_types import LineReader
 from .source import Source
 from .tokens import Token
 from .tree import Declaration, Name, Reference, Span
-from .words import REFERENCE_WORDS, STATEMENT_WORDS
+from .words import (
+    AGENT_WORDS,
+    MEMORY_WORDS,
+    REFERENCE_WORDS,
+    SKILL_WORDS,
+    STATEMENT_WORDS,
+    TOOL_WORDS,
+    TRIGGER_WORDS,
+)
+
+_CLAUSE_WORDS = frozenset((*TOOL_WORDS, *AGENT_WORDS, *MEMORY_WORDS, *TRIGGER_WORDS))
 
 Clause = Callable[[Line, LineReader], None]
 
@@ -51,6 +61,16 @@ class DeclarationReader(StatementReader):
             )
             reader.skip_line()
 
+    def misspelt(self, line: Line, words: tuple[str, ...], what: str) -> bool:
+        """Report a first word that is nearly one of ``words``, and let the line begin with that; whether it is so."""
+        first = line.tokens[0]
+        meant = near(first.text, words) if first.kind == "word" else None
+        if meant is None:
+            return False
+        self.reader(line).unknown_word(words, what)
+        line.tokens[0] = Token("word", meant, first.start, first.end)
+        return True
+
     def skip_block_of_clause(self, clause: Line, *, statements: bool = False) -> None:
         """Lines deeper than a clause that opens no block.
 
@@ -61,6 +81,8 @@ class DeclarationReader(StatementReader):
             first = following.tokens[0].text
             is_statement = first in STATEMENT_WORDS or first in FOREIGN_STATEMENTS
             without_do = statements and is_statement and not self._do_follows(clause)
+            if first in (SKILL_WORDS if statements else _CLAUSE_WORDS) and not clause.bad:
+                return  # a clause in the wrong column: it is read as if it stood in its own, and reported there
             if not clause.bad and not without_do:
                 self.report_indented(following)
             self.skip_block(clause)

@@ -6,8 +6,9 @@ from abc import ABC, abstractmethod
 
 from . import tree
 from .blocks import BlockReader
-from .cursor import Stop
+from .cursor import Stop, expected
 from .diagnostics import Problems
+from .hints import near
 from .layout import Line
 from .parse_types import LineReader
 from .source import Source
@@ -39,6 +40,8 @@ class EffectReader(BlockReader, ABC):
         if reader.token.kind == "word" and reader.token.text in EFFECT_STARTS:
             return self.effect(line, reader)
         value = reader.value()
+        if not reader.at_end:
+            value = tree.Unknown(value.span)  # what follows belongs to it, however that was meant
         reader.end_of_line()
         if line.bad and any(token.kind == "word" and token.text == "parallel" for token in line.tokens):
             self.skip_block(line)  # of a group in the wrong place, which was reported
@@ -184,8 +187,9 @@ class EffectReader(BlockReader, ABC):
         if not reader.is_word("branch"):
             label = "put it into a branch: `branch name` on a line before"
             reader.unknown_word(("branch",), "a `parallel`", label)
-            self.skip_block(line)
-            return None
+            if reader.token.kind != "word" or near(reader.token.text, ("branch",)) is None:
+                self.skip_block(line)
+                return None
         reader.advance()
         name: Name | None = None
         try:
@@ -228,7 +232,11 @@ class EffectReader(BlockReader, ABC):
             if not reader.is_word("for"):
                 reader.fail("`for each`", "write `parallel for each x in xs`")
             reader.advance()
-            reader.expect_word("each", "write `parallel for each x in xs`")
+            if not reader.accept_word("each"):
+                title = expected("`each`", reader.token)
+                reader.report("TB2006", title, reader.token, "write `parallel for each x in xs`")
+                if reader.peek().kind == "word" and reader.peek().text != "in" and near(reader.token.text, ("each",)):
+                    reader.advance()
             name = reader.value_name("the name of an element")
             self.names.add(name.text)
             reader.expect_word("in", "write `parallel for each x in xs`")

@@ -17,6 +17,7 @@ from .tree import FieldDecl, Name, Span
 from .words import (
     DECLARATION_WORDS,
     MODULE_WORDS,
+    SKILL_WORDS,
     STATEMENT_WORDS,
 )
 
@@ -34,6 +35,8 @@ class ModuleReader(TestReader):
         super().__init__(source, problems, lines)
         self._module_line: Line | None = None
         self._first_line = True
+        #: the line before, at the first column, is of a callable
+        self._callable_above = False
         #: blocks below a line of another language: what stands in them is that language too
         self._foreign_blocks: list[Span] = []
         self._top: dict[str, Callable[[Line, LineReader], None]] = {
@@ -86,6 +89,16 @@ class ModuleReader(TestReader):
         first = reader.token
         word = first.text if first.kind == "word" else ""
         read = self._top.get(word)
+        if read is None and word in SKILL_WORDS and self._callable_above:
+            # The clauses of a callable that are not indented are one mistake.
+            label = "indent it, with what follows: it belongs to the declaration above"
+            reader.report("TB2005", f"`{word}` cannot begin a line here", first, label)
+            self.skip_block(line)
+            if self.next < len(self.lines) and self.lines[self.next].level == 0:
+                following = self.lines[self.next]
+                following.bad = following.bad or following.tokens[0].text in SKILL_WORDS
+            return
+        self._callable_above = word in ("function", "skill", "strategy")
         if read is None:
             read = self._unknown_top(line, reader, word)
         if read is None:
@@ -254,7 +267,10 @@ class ModuleReader(TestReader):
             field = self._field(field_line)
             if field is not None:
                 fields.append(field)
-        self.declare(tree.RecordDecl(line.span, name, fields, doc))
+        if fields:
+            self.declare(tree.RecordDecl(line.span, name, fields, doc))
+        else:  # that was reported
+            self.tree.unread.append(name)
 
     def _has_block(self, line: Line) -> bool:
         following = self.peek()
@@ -263,12 +279,15 @@ class ModuleReader(TestReader):
     def _field(self, line: Line) -> FieldDecl | None:
         """`kind as Text named "type"`."""
         reader = self.reader(line)
+        name: Name | None = None
         try:
             name = reader.any_word("the name of a field")
             reader.as_word(name)
         except Stop:
             self.lose_doc(line)
-            return None
+            if name is None or reader.token.kind not in ("capital", "end"):
+                return None
+            return FieldDecl(line.span, name, tree.UnknownType(line.span))  # `amount Decimal`, `amount`
         form = reader.type()
         field = FieldDecl(line.span, name, form, None, self.doc(line))
         if reader.accept_word("named"):
@@ -310,7 +329,11 @@ class ModuleReader(TestReader):
             while True:
                 variant = reader.capital_name("the name of a variant")
                 variants.append(tree.VariantDecl(variant.span, variant, []))
-                if not reader.accept(","):
+                if reader.token.kind == "|" or reader.is_word("or"):
+                    title = f"`{reader.token.text}` is the spelling of another language"
+                    reader.report("TB2008", title, reader.token, "variants stand behind commas")
+                    reader.advance()
+                elif not reader.accept(","):
                     break
             if reader.is_word("with"):
                 reader.stop(
@@ -318,13 +341,6 @@ class ModuleReader(TestReader):
                     "a variant with fields stands here",
                     reader.token,
                     "write every variant on a line of its own, deeper",
-                )
-            if reader.token.kind == "|" or reader.is_word("or"):
-                reader.stop(
-                    "TB2008",
-                    f"`{reader.token.text}` is the spelling of another language",
-                    reader.token,
-                    "variants stand behind commas",
                 )
             reader.end_of_line()
             self.declare(tree.ChoiceDecl(line.span, name, variants, doc))
@@ -334,7 +350,10 @@ class ModuleReader(TestReader):
             declared = self._variant(variant_line)
             if declared is not None:
                 variants.append(declared)
-        self.declare(tree.ChoiceDecl(line.span, name, variants, doc))
+        if variants:
+            self.declare(tree.ChoiceDecl(line.span, name, variants, doc))
+        else:  # that was reported
+            self.tree.unread.append(name)
 
     def _variant(self, line: Line) -> tree.VariantDecl | None:
         reader = self.reader(line)
@@ -354,6 +373,10 @@ class ModuleReader(TestReader):
         elif reader.token.kind == "(":
             label = f"write `{name.text[:40]} with name as Type`"
             reader.report("TB2008", "`(` is the spelling of another language", reader.token, label)
+            reader.advance()
+            if reader.token.kind == "word":
+                fields = reader.parameters("the name of a field", any_name=True)
+            reader.accept(")")
         elif reader.is_word("as"):
             reader.report(
                 "TB2006", "expected `with`, found `as`", reader.token, f"write `{name.text[:40]} with name as Type`"

@@ -97,6 +97,7 @@ class LiteralReader(Cursor):
         return value
 
     def date(self) -> Expr:
+        """`date "…"` or `datetime "…"`."""
         word = self.advance()
         token = self.token
         example = '"2026-01-31"' if word.text == "date" else '"2026-01-31T09:30:00Z"'

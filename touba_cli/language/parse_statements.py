@@ -6,10 +6,10 @@ the method then gives None, or a statement with `Unknown` in it, and its block i
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from . import tree
-from .cursor import Stop, found, name_of
+from .cursor import Stop, expected, found, name_of
 from .diagnostics import Problems
 from .hints import FOREIGN_FUNCTIONS, FOREIGN_STATEMENTS, Foreign, near
 from .layout import Line
@@ -63,7 +63,8 @@ class StatementReader(EffectReader):
         word = first.text
         read = self._statements.get(word) if first.kind == "word" else None
         following = reader.peek()
-        if read is not None and following.kind not in _ASSIGNMENTS:
+        lacks_name = word in ("let", "var", "set") and word not in self.names
+        if read is not None and (following.kind not in _ASSIGNMENTS or lacks_name):
             reader.advance()
             try:
                 return read(line, reader)
@@ -77,7 +78,10 @@ class StatementReader(EffectReader):
         hint = FOREIGN_STATEMENTS.get(word) if first.kind == "word" else None
         if hint is not None:
             return self._foreign(line, reader, hint)
-        self._report_first_word(line, reader)
+        meant = self._report_first_word(line, reader)
+        if meant is not None:  # nothing more is said about its line, but its block is read, and its names are known
+            line.tokens[0] = Token("word", meant, first.start, first.end)
+            return self.statement(line)
         self.skip_block(line)
         return None
 
@@ -147,7 +151,8 @@ class StatementReader(EffectReader):
         self.names.add(first.text)
         return tree.Let(line.span, name_of(first), declared, value, mutable=True)
 
-    def _report_first_word(self, line: Line, reader: LineReader) -> None:
+    def _report_first_word(self, line: Line, reader: LineReader) -> str | None:
+        """Report a first word that no statement has; the word that was meant, where that is certain enough."""
         token = reader.token
         following = reader.peek()
         if token.kind == "word" and token.text in CONTINUATIONS:
@@ -170,6 +175,7 @@ class StatementReader(EffectReader):
             elif following.kind == "(" and token.text in FOREIGN_FUNCTIONS:
                 label = FOREIGN_FUNCTIONS[token.text]
             reader.report("TB2005", f"{found(token)} cannot begin a line here", token, label)
+            return nearest
         elif token.kind == "-" and following.kind == "-":
             place = Span(token.start, following.end)
             reader.report("TB2008", "`--` is the spelling of another language", place, "a comment begins with `#`")
@@ -177,6 +183,8 @@ class StatementReader(EffectReader):
             reader.unknown_word(
                 STATEMENT_WORDS, "a block of statements", "" if token.kind == "word" else "a line begins with a word"
             )
+            return near(token.text, STATEMENT_WORDS) if token.kind == "word" else None
+        return None
 
     # --- simple statements ---------------------------------------------------------------------------------------
 
@@ -292,6 +300,9 @@ class StatementReader(EffectReader):
             chained = first.text != "else" or reader.accept_word("if")
             if otherwise is not None:
                 reader.report("TB2010", "nothing follows the `else` of an `if`", first, "put it before the `else`")
+            if not chained and not reader.at_end and reader.token.kind not in (":", "{", "bad"):
+                reader.report("TB2007", "an `else` has no condition", reader.token, "write `else if …`")
+                reader.skip_line()
             if chained:
                 branches.append(self._branch(following, reader))
             else:
@@ -314,6 +325,10 @@ class StatementReader(EffectReader):
         if following is None or following.level != line.level:
             return None
         first = following.tokens[0]
+        known = first.kind != "word" or first.text in self._statements or first.text in foreign or first.text == word
+        if word == "else" and not known and near(first.text, (word,)) is not None:
+            self.reader(following).unknown_word((word,), "this place")
+            first = following.tokens[0] = Token("word", word, first.start, first.end)
         if first.kind != "word" or (first.text != word and first.text not in foreign):
             return None
         if following.tokens[1].kind in _ASSIGNMENTS:
@@ -327,8 +342,9 @@ class StatementReader(EffectReader):
         reader.end_of_line()
         arms: list[tree.Arm] = []
         otherwise: Block | None = None
+        otherwise_span: Span | None = None
         unread = False
-        for arm_line in self.block_lines(line, needs="arms, deeper than it"):
+        for arm_line in self._arm_lines(line):
             self.lose_doc(arm_line)
             reader = self.reader(arm_line)
             first = reader.token
@@ -352,7 +368,8 @@ class StatementReader(EffectReader):
             if (meant or first.text) == "else":
                 reader.end_of_line()
                 block = self.block(arm_line)
-                otherwise = otherwise or block
+                if otherwise is None:
+                    otherwise, otherwise_span = block, Span(first.start, first.end)
                 continue
             pattern = self._pattern(reader)
             block = self.block(arm_line)
@@ -364,7 +381,20 @@ class StatementReader(EffectReader):
         if unread and otherwise is None:  # which cases are covered cannot be told
             end = self.lines[self.next - 1].span.end
             otherwise = Block(Span(end, end), [], damaged=True)
-        return tree.When(line.span, subject, arms, otherwise)
+        return tree.When(line.span, subject, arms, otherwise, otherwise_span)
+
+    def _arm_lines(self, line: Line) -> Iterator[Line]:
+        """The lines in the block of a `when`; arms that stand at its column are taken, too, after that was reported."""
+        following = self.peek()
+        beside = following is not None and following.level == line.level and following.tokens[0].text == "is"
+        yield from self.block_lines(line, needs="arms, deeper than it")
+        while beside and following is not None and following.level == line.level:
+            if following.tokens[0].kind != "word" or following.tokens[0].text not in ARM_WORDS:
+                return
+            following.bad = True
+            self.next += 1
+            yield following
+            following = self.peek()
 
     def _misplaced_else(self, line: Line) -> None:
         """An `else` at the column of its `when`."""
@@ -422,7 +452,12 @@ class StatementReader(EffectReader):
                 f"write `is {name.text[:40]} with name`",
             )
         bindings: list[Name] = []
-        if reader.accept_word("with"):
+        misspelt = reader.token.kind == "word" and not reader.is_word("with") and near(reader.token.text, ("with",))
+        if misspelt and reader.peek().kind == "word":
+            title = f"{found(reader.token)} follows where the line should end"
+            reader.report("TB2007", title, reader.token, "did you mean `with`?")
+            reader.advance()
+        if reader.accept_word("with") or (misspelt and reader.token.kind == "word"):
             while True:
                 bindings.append(reader.value_name("the name of a field of the variant"))
                 self.names.add(bindings[-1].text)
@@ -441,6 +476,8 @@ class StatementReader(EffectReader):
                 "write `for each x in xs`",
                 fix=fix,
             )
+            if reader.peek().kind == "word" and reader.peek().text != "in" and near(reader.token.text, ("each",)):
+                reader.advance()
         name: Name | None = None
         source: Expr
         start = reader.token.start
@@ -511,9 +548,22 @@ class StatementReader(EffectReader):
                 reader.report("TB2008", f"`{first.text}` is the spelling of another language", first, label)
                 while not reader.at_end and not reader.is_word("as"):
                     reader.advance()
-            else:
-                reader.expect_word("failure", "write `on failure as problem`")
-            if reader.accept_word("as"):
+            elif not reader.accept_word("failure"):
+                misspelt = reader.token.kind == "word" and not reader.is_word("as")
+                reader.report(
+                    "TB2006", expected("`failure`", reader.token), reader.token, "write `on failure as problem`"
+                )  # fmt: skip
+                if misspelt:
+                    reader.advance()
+            if reader.token.kind == "capital":
+                label = "every failure comes here: tell them apart by `problem.code`"
+                reader.report("TB2007", f"`{reader.token.text[:40]}` stands where no code can", reader.token, label)
+                reader.advance()
+            named = reader.accept_word("as")
+            if not named and reader.token.kind == "word":
+                reader.report("TB2006", expected("`as`", reader.token), reader.token, "write `on failure as problem`")
+                named = True
+            if named:
                 problem = reader.value_name("the name of the problem")
                 self.names.add(problem.text)
         except Stop:
@@ -534,4 +584,6 @@ class StatementReader(EffectReader):
 
 def _near_statement(token: Token, following: Token) -> str | None:
     """A statement word that was probably meant though a bracket follows: `giv (x)`."""
-    return near(token.text, STATEMENT_WORDS) if following.kind == "(" and following.start > token.end else None
+    if following.kind not in ("(", "[") or following.start == token.end:
+        return None
+    return near(token.text, STATEMENT_WORDS)

@@ -9,7 +9,7 @@ from .layout import Line
 from .parse_triggers import TriggerReader
 from .parse_types import LineReader
 from .tree import Name, Span
-from .tree_tests import Expectation, Given, GivenAgent, GivenAnswer, GivenTool, Proposal, TestDecl
+from .tree.tests import Expectation, Given, GivenAgent, GivenAnswer, GivenTool, Proposal, TestDecl
 from .words import APPROVAL_WORDS, DECISION_WORDS, EXPECT_WORDS, REVIEW_WORDS, STATUS_WORDS, TEST_WORDS
 
 

@@ -80,6 +80,8 @@ class TriggerReader(CallableReader):
         whole = True
         for clause in self.block_lines(line, needs=needs):
             reader = self.reader(clause)
+            if reader.token.text not in words and self.misspelt(clause, words, what):
+                reader = self.reader(clause)
             if not clauses.read(clause, reader):
                 self.lose_doc(clause)
                 reader.unknown_word(words, what)
@@ -111,8 +113,11 @@ class TriggerReader(CallableReader):
         reader = self.reader(line)
         try:
             name = reader.any_word("the name of an input")
-            path: list[Name] = []
-            value: Expr | None = None
+        except Stop:
+            return None
+        path: list[Name] = []
+        value: Expr | None = None
+        try:
             if reader.accept_word("from"):
                 path = self._field_path(reader, "the name of a part of the event")
             elif reader.accept_word("is"):
@@ -124,7 +129,9 @@ class TriggerReader(CallableReader):
                 hint = f"write `{name.text[:40]} from body.…`, or `{name.text[:40]} is` and a value"
                 reader.fail("`from` or `is`", hint)
         except Stop:
-            return None
+            # The input is filled, though nobody can tell with what.
+            path, value = [], tree.Unknown(line.span)
+            reader.skip_line()
         reader.end_of_line()
         return PayloadDecl(line.span, name, path, value)
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from ..limits import BRACKET_DEPTH
 from . import tree
 from .cursor import Stop, name_of
-from .hints import FOREIGN_BOUNDS, FOREIGN_TYPES
+from .hints import FOREIGN_BOUNDS, FOREIGN_TYPES, near
+from .lexer import capital_name
 from .parse_expr import ExpressionReader
+from .tokens import Token
 from .tree import Name, Span, Type
 from .words import CONSTRAINT_WORDS, GENERIC_WORDS, HARD_WORDS
 
@@ -32,6 +34,7 @@ class LineReader(ExpressionReader):
         of = self._plain_type()
         constraints: list[tree.Constraint] = []
         while True:
+            self._misspelt_constraint()
             if self.token.kind == "word" and self.token.text in CONSTRAINT_WORDS:
                 constraints.append(self._constraint())
             elif self.token.kind in FOREIGN_BOUNDS and self.peek().kind not in ("capital", "word"):
@@ -42,18 +45,32 @@ class LineReader(ExpressionReader):
             self._foreign_generic(of)
         return tree.ConstrainedType(Span(start, self.last_end), of, constraints) if constraints else of
 
+    def _misspelt_constraint(self) -> None:
+        """Report a word behind a type that is nearly one of a constraint, and read on as if it were that one."""
+        token = self.token
+        if token.kind != "word" or token.text in CONSTRAINT_WORDS or self.peek().kind in ("word", "end"):
+            return
+        meant = near(token.text, CONSTRAINT_WORDS)
+        if meant is not None:
+            title = f"`{token.text[:40]}` follows where the line should end"
+            self.report("TB2007", title, token, f"did you mean `{meant}`?", candidates=(meant,))
+            self.token = self.tokens[self.at] = Token("word", meant, token.start, token.end)
+
     def _plain_type(self) -> Type:
         """`Optional List of Text`: the prefixes, then a name or a type in brackets."""
         prefixes: list[tuple[str, int]] = []
-        while self.token.kind == "capital" and self.token.text in GENERIC_WORDS:
+        while True:
+            word = self._generic_word()
+            if word is None:
+                break
             token = self.advance()
-            if token.text != "Optional":
+            if word != "Optional":
                 if not self.is_word("of") and self.token.kind in ("<", "["):
                     self.stop(
                         "TB2008", f"`{self.token.text}` is the spelling of another language", self.token,
                         f"write `{self.meant(self.at - 1)}`",
                     )  # fmt: skip
-                self.expect_word("of", f"write `{token.text} of …`")
+                self.expect_word("of", f"write `{word} of …`")
             elif self.is_word("of"):
                 self.stop("TB2006", "`Optional` has no `of`", self.token, "remove it: `Optional Text`")
             elif self.token.kind in ("<", "["):
@@ -63,12 +80,28 @@ class LineReader(ExpressionReader):
                     self.token,
                     f"write `{self.meant(self.at - 1)}`",
                 )
-            prefixes.append((token.text, token.start))
+            prefixes.append((word, token.start))
             self._deeper()
         value: Type = self._bracketed_type() if self.token.kind == "(" else self._named_type()
         for kind, start in reversed(prefixes):
             value = tree.GenericType(Span(start, self.last_end), kind, value)
         return value
+
+    def _generic_word(self) -> str | None:
+        """The word of a type with another one inside, if one stands here; a misspelt one is reported and counts."""
+        token, following = self.token, self.peek()
+        if token.kind != "capital" or token.text in GENERIC_WORDS:
+            return token.text if token.kind == "capital" else None
+        if following.kind == "capital":
+            meant = near(token.text, ("Optional",))
+        elif following.kind == "word" and following.text == "of":
+            meant = near(token.text, GENERIC_WORDS)
+        else:
+            return None
+        if meant is not None:
+            title = f"`{token.text[:40]}` is no type that holds another one"
+            self.report("TB2006", title, token, f"did you mean `{meant}`?", candidates=(meant,))
+        return meant
 
     def _bracketed_type(self) -> Type:
         self.advance()
@@ -93,6 +126,9 @@ class LineReader(ExpressionReader):
             path.append(name_of(self.advance()))
             self.advance()
         token = self.token
+        if token.kind in ("[", "{"):
+            generic = "List" if token.kind == "[" else "Map"
+            self.stop("TB2008", f"`{token.text}` is the spelling of another language", token, f"write `{generic} of …`")
         if token.kind == "capital":
             self.advance()
             return tree.NamedType(Span(path[0].span.start if path else token.start, token.end), path, name_of(token))
@@ -103,7 +139,7 @@ class LineReader(ExpressionReader):
                     meant = self.meant(self.at)
                 self.stop("TB2008", f"`{token.text}` is the spelling of another language", token, f"write `{meant}`")
             if token.text not in HARD_WORDS:
-                label = f"write `{token.text[0].upper()}{token.text[1:40]}`"
+                label = f"write `{capital_name(token.text)[:40]}`"
                 self.stop("TB1010", "the name of a type begins with a capital letter", token, label)
         return self.fail("a type")
 
@@ -205,7 +241,10 @@ class LineReader(ExpressionReader):
                 found.append(self._parameter(what, any_name))
             except Stop:
                 self._skip_parameter()
-            if not self.accept(","):
+            if self.token.kind == "word" and self.peek().kind == "word" and self.peek().text == "as":
+                title = f"`{self.token.text[:40]}` follows where a `,` should stand"
+                self.report("TB2007", title, self.token, "put a `,` before it")
+            elif not self.accept(","):
                 return found
 
     def _parameter(self, what: str, any_name: bool) -> tree.FieldDecl:
@@ -236,7 +275,7 @@ class LineReader(ExpressionReader):
         depth = 0
         while not self.at_end:
             kind = self.token.kind
-            if kind == "," and depth <= 0:
+            if kind in (",", ")") and depth <= 0:
                 return
             depth += (kind in ("(", "[", "{")) - (kind in (")", "]", "}"))
             self.advance()

@@ -15,7 +15,7 @@ from .diagnostics import Problems
 from .forms import UNKNOWN, show
 from .literals import plain_text
 from .names import CALLED_KINDS, Declared, Unit, a
-from .tree_tests import Expectation, Given, GivenAgent, GivenAnswer, GivenTool, TestDecl
+from .tree.tests import Expectation, Given, GivenAgent, GivenAnswer, GivenTool, TestDecl
 from .triggers import STARTED_KINDS
 
 if TYPE_CHECKING:
@@ -61,7 +61,11 @@ def program_tests(program: Program, unit: Unit) -> list[tuple[dict[str, Any], li
     found = []
     for node in unit.module.tests:
         name = plain_text(unit, node.name, "the name of a test is always the same")
-        if name is not None:
+        if name is not None and not name.strip():
+            program.problems.add(
+                "TB4012", "a test has no name", unit.source, node.name.span, "say what it shows"
+            )  # fmt: skip
+        elif name is not None:
             first = seen.setdefault(name, node)
             if first is not node:
                 program.problems.add(
@@ -100,7 +104,9 @@ class _Test:
     # --- what runs ----------------------------------------------------------------------------------------------------
 
     def _run(self, node: tree.Call) -> tuple[Declared, list[Any]] | None:
-        target = self._find(node, STARTED_KINDS, "a test runs a strategy, skill, agent or function")
+        target = self._find(
+            node, STARTED_KINDS, "a test runs a strategy, skill, agent or function", "callable or function"
+        )
         if target is None:
             return None
         given = self._arguments(target, node)
@@ -108,8 +114,10 @@ class _Test:
             self.reached = reachable(self.program.callables, target.ref)
         return target, given
 
-    def _find(self, node: tree.Call | tree.Qualified, kinds: tuple[str, ...], label: str) -> Declared | None:
-        target = self.unit.find(node.path, node.name, "callable")
+    def _find(
+        self, node: tree.Call | tree.Qualified, kinds: tuple[str, ...], label: str, wanted: str = "callable"
+    ) -> Declared | None:
+        target = self.unit.find(node.path, node.name, wanted)
         if target is not None and target.kind not in kinds:
             shown = "type" if target.is_type else target.kind
             self._report("TB3007", f"`{target.name}` is {a(shown)}", node.name.span, label, related=target)
@@ -179,7 +187,10 @@ class _Test:
         if gates is not None and not gates and not (kind == "review" and node.gate is None and self._agent_asks()):
             what = written if node.gate is None else f"{written} … named {node.gate.text}"
             span = node.span if node.gate is None else node.gate.span
-            self._report("TB6005", f"this run reaches no `{what}`", span, "remove the line")
+            others = [] if node.gate is None else [ref.rpartition("/")[2] for ref in self._gates(kind, None) or ()]
+            nearest = None if node.gate is None else self.program.problems.near(node.gate.text, others)
+            label = f"did you mean `{nearest}`?" if nearest else "remove the line"
+            self._report("TB6005", f"this run reaches no `{what}`", span, label)
         if node.word is not None:
             entry["answers"] = node.word.text
         elif node.value is not None:
@@ -221,7 +232,9 @@ class _Test:
         proposals: list[dict[str, Any]] = []
         for each in node.proposals:
             if each.call is not None:
-                called = self._find(each.call, (*CALLED_KINDS, "function"), "an agent calls what it uses")
+                called = self._find(
+                    each.call, (*CALLED_KINDS, "function"), "an agent calls what it uses", "callable or function"
+                )
                 if called is not None:
                     proposals.append({"call": called.ref, "arguments": self._arguments(called, each.call)})
             elif each.answer is not None and target is None:

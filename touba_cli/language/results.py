@@ -23,6 +23,8 @@ class DeclaredResult:
     def __init__(self, signature: Signature, node: tree.CallableDecl):
         self.signature = signature
         self.node = node
+        #: a `give` was reported because nothing is declared: the others are the same mistake
+        self._refused = False
 
     def give(self, lines: Lines, node: tree.Give) -> None:
         """Check a `give` and emit its code."""
@@ -30,10 +32,12 @@ class DeclaredResult:
         value = node.value
         if self.node.gives is None:
             name = signature.name
-            lines.body.report(
-                "TB6003", f"`{name}` has no `gives`, so it gives nothing", node.span, "add `gives` and the type",
-                related=signature.related(lines.body.unit),
-            )  # fmt: skip
+            if not self._refused:
+                lines.body.report(
+                    "TB6003", f"`{name}` has no `gives`, so it gives nothing", node.span, "add `gives` and the type",
+                    related=signature.related(lines.body.unit),
+                )  # fmt: skip
+            self._refused = True
             if isinstance(value, tree.EFFECT_NODES):
                 lines.effect(value)
             else:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False, slots=True)
 class Symbol:
-    """A name of a callable. ``kind`` is input, let, var, loop, arm, problem or outer; only a var changes.
+    """A name of a callable. ``kind`` is input, let, var, group, loop, arm, problem or outer; only a var changes.
 
     An outer is a `var` from outside of the branch that it is seen in: there it keeps the value that it had.
     """
@@ -43,6 +43,13 @@ Path: TypeAlias = tuple[Any, ...]
 Facts: TypeAlias = frozenset[Path]
 
 NO_FACTS: Facts = frozenset()
+
+#: kinds of names that something has to use → what to do about one that nothing uses
+_UNUSED = {
+    "let": "use it, or call it `_{0}`",
+    "var": "use it or remove it",
+    "group": "use what its branches give, or let them give nothing",
+}
 
 
 @dataclass(slots=True)
@@ -148,6 +155,9 @@ class Scopes:
         self._unknown.add(name)
         visible = self._names()
         nearest = self.problems.near(name, visible)
+        meant = self._visible(nearest) if nearest else None
+        if meant is not None:
+            meant.used = True  # under a misspelt name
         label = f"did you mean `{nearest}`?" if nearest else ""
         help_text = None
         if nearest is None and name in built_ins:
@@ -183,8 +193,8 @@ class Scopes:
 
     def _report_unused(self, block: dict[str, Symbol]) -> None:
         for symbol in block.values():
-            if symbol.kind in ("let", "var") and not symbol.used and not symbol.name.startswith("_"):
+            if symbol.kind in _UNUSED and not symbol.used and not symbol.name.startswith("_"):
                 self.problems.add(
                     "TB8001", f"`{symbol.name}` is never used", self.source, symbol.span,
-                    f"use it, or call it `_{symbol.name}`" if symbol.kind == "let" else "use it or remove it",
+                    _UNUSED[symbol.kind].format(symbol.name),
                 )  # fmt: skip

@@ -55,6 +55,8 @@ class Lines:
         self.loops: list[Loop] = []
         #: attempts that are open where the next instruction stands
         self.attempts = 0
+        #: a `when` lacks arms, which was reported: what follows it may be reached by them
+        self.doubtful = False
         #: slots of the marks to which `compensate` goes back, one for each `on failure` around the line
         self._marks: list[int] = []
         self._sites = 0
@@ -96,9 +98,10 @@ class Lines:
         reachable = None
         for statement in block.statements:
             if not goes_on and reachable is None:
-                self.body.report(
-                    "TB8002", "this can never be reached", statement.span, "remove it, or move it up",
-                )  # fmt: skip
+                if not self.doubtful:
+                    self.body.report(
+                        "TB8002", "this can never be reached", statement.span, "remove it, or move it up",
+                    )  # fmt: skip
                 reachable = (self.code.here, self._sites, self.owner.mark())
             went_on = self._statement(statement)
             goes_on = goes_on and went_on
@@ -359,6 +362,11 @@ class Lines:
         for position, (test_node, block) in enumerate(node.branches):
             with self.body.knowing(facts):
                 test = condition(self.body, test_node)
+            if isinstance(test_node, tree.Literal) and test_node.kind == "bool":
+                word = "true" if test_node.value else "false"
+                self.body.report(
+                    "TB8003", f"the condition is always {word}", test_node.span, "write what it depends on"
+                )
             unless = self.emit(test_node.span, "unless", test.code, -1)
             end = self.inner(block, facts | test.when_true)
             ends.append(end)

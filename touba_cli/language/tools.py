@@ -9,9 +9,10 @@ from . import tree
 from .body import Body
 from .circles import circles
 from .diagnostics import Problems, Related
+from .forms import UNKNOWN
 from .keys import tool_key
 from .literals import OutOfRange, duration
-from .names import Declared, Program, a, report_duplicates
+from .names import Declared, Program, Unit, a, report_duplicates
 
 if TYPE_CHECKING:
     from .signatures import Signature, Signatures
@@ -103,15 +104,8 @@ class Tools:
         unit = declared.unit
         found: dict[str, tree.Qualified] = {}
         for memory in memories:
-            target = unit.find(memory.path, memory.name, "memory")
+            target = _find(unit, memory, "memory", ", not a memory")
             if target is None:
-                continue
-            if target.kind != "memory":
-                shown = "type" if target.is_type else target.kind
-                unit.problems.add(
-                    "TB3007", f"`{target.name}` is {a(shown)}, not a memory", unit.source, memory.span,
-                    "name a memory", related=(target.related(unit),),
-                )  # fmt: skip
                 continue
             first = found.setdefault(target.ref, memory)
             if first is not memory:
@@ -124,18 +118,9 @@ class Tools:
     # --- compensations ------------------------------------------------------------------------------------------------
 
     def _resolve_compensation(self, declared: Declared, node: tree.Qualified) -> None:
-        unit = declared.unit
-        target = unit.find(node.path, node.name, "tool")
-        if target is None:
-            return
-        if target.kind != "tool":
-            shown = "type" if target.is_type else target.kind
-            unit.problems.add(
-                "TB3007", f"`{target.name}` is {a(shown)}, and only a tool compensates", unit.source, node.span,
-                "name a tool", related=(target.related(unit),),
-            )  # fmt: skip
-            return
-        self._compensations[declared.ref] = target
+        target = _find(declared.unit, node, "tool", ", and only a tool compensates")
+        if target is not None:
+            self._compensations[declared.ref] = target
 
     def _compensation_takes(
         self,
@@ -156,6 +141,8 @@ class Tools:
             return "inputs"
         if len(other.takes) == 1 and other.takes[0].base == signature.base:
             return "result"
+        if UNKNOWN in (signature.base, *(each.base for each in (*other.takes, *signature.takes))):
+            return "result"  # a type that is in error fits everywhere
         declared.unit.problems.add(
             "TB5005", f"`{compensation.name}` takes neither the result of `{declared.name}` nor its inputs",
             declared.unit.source, place.span,
@@ -192,3 +179,16 @@ def _timeout(declared: Declared, node: tree.Literal) -> int:
             "write one between them",
         )  # fmt: skip
     return milliseconds
+
+
+def _find(unit: Unit, named: tree.Qualified, kind: str, contrast: str) -> Declared | None:
+    """What a name stands for, where that is of ``kind``. ``contrast`` says in the report why nothing else will do."""
+    target = unit.find(named.path, named.name, kind)
+    if target is None or target.kind == kind:
+        return target
+    shown = "type" if target.is_type else target.kind
+    unit.problems.add(
+        "TB3007", f"`{target.name}` is {a(shown)}{contrast}", unit.source, named.span, f"name a {kind}",
+        related=(target.related(unit),),
+    )  # fmt: skip
+    return None

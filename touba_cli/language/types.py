@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..air.types import BUILT_IN_TYPES, GENERIC_TYPES, PLAIN_TYPES, PROBLEM, freeze, thaw
-from ..limits import LEFT_OUT_FIELDS, TYPE_MEMBERS
+from ..limits import LEFT_OUT_FIELDS, TYPE_DEPTH, TYPE_MEMBERS
 from . import tree
 from .circles import circles
 from .constraints import constraint_forms
@@ -17,9 +17,6 @@ from .records import dataclass
 
 if TYPE_CHECKING:
     from ..air.types import TypeForm
-
-#: how deep types may be nested, aliases followed; no value is deeper than 100
-TYPE_DEPTH = 32
 
 
 @dataclass(frozen=True, slots=True)

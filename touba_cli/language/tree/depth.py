@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from . import tree
-from .tree import Expr
+from .. import tree
+from .expressions import Expr
 
 
 def deeper_than(root: Expr, limit: int) -> bool:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from .records import dataclass
-from .tree import Call, Expr, Literal, Name, Node, Qualified, Reference
+from ..records import dataclass
+from .declarations import Qualified, Reference
+from .expressions import Expr, Literal
+from .statements import Call
+from .types import Name, Node
 
 
 @dataclass(eq=False, slots=True)
