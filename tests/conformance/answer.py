@@ -16,5 +16,5 @@ if "failed" in answer:
     error = {"code": answer["failed"], "message": answer.get("message", ""), "retryable": False}
     response |= {"ok": False, "error": {**error, "effect": answer.get("effect", "none")}}
 else:
-    response |= {"ok": True, "value": answer["given"]}
+    response |= {"ok": True, "value": answer["given"], "memory_metadata": answer.get("memories", [])}
 json.dump(response, sys.stdout)

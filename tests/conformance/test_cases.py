@@ -12,46 +12,12 @@ from typing import Any
 
 import pytest
 
+from tests.conformance.cases import CASES, HERE, Case
 from touba_cli.air.program import read_program, write_program
 from touba_cli.language.compiler import compile_program
 from touba_cli.project.sources import ProjectSources
 
-HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-CASES = sorted(HERE.rglob("*.case"))
-SECTIONS = {
-    "inputs", "options", "tools", "expect check", "expect requires", "expect result", "expect outcome", "expect error",
-    "expect messages", "expect trace",
-}  # fmt: skip
-RUNS = SECTIONS - {"expect check", "expect requires"}
-
-
-class Case:
-    def __init__(self, path: Path):
-        self.files: dict[str, str] = {}
-        self.sections: dict[str, str] = {}
-        title, *parts = ("\n" + path.read_bytes().decode("utf-8")).split("\n--- ")
-        assert title.strip().startswith("# "), f"{path}: the first line says what the case shows, after `# `"
-        for part in parts:
-            head, _, body = part.partition("\n")
-            if head.startswith("file "):
-                self.files[head.removeprefix("file ")] = body + "\n" if body else ""
-            else:
-                assert head in SECTIONS, f"{path}: no section is called {head!r}"
-                assert head not in self.sections, f"{path}: the section {head!r} stands twice"
-                self.sections[head] = body
-        assert self.files, f"{path}: a case needs a file"
-        self.entry = next(iter(self.files))
-
-    @property
-    def runs(self) -> bool:
-        return bool(RUNS & self.sections.keys())
-
-    def lines(self, name: str) -> list[str]:
-        return [line for line in self.sections.get(name, "").split("\n") if line.strip()]
-
-    def document(self, name: str) -> Any:
-        return json.loads(self.sections[name]) if name in self.sections else {}
 
 
 def touba(folder: Path, *arguments: str, request: str | None = None) -> dict[str, Any]:
@@ -73,10 +39,7 @@ def touba(folder: Path, *arguments: str, request: str | None = None) -> dict[str
 @pytest.mark.parametrize("path", CASES, ids=lambda path: str(path.relative_to(HERE).with_suffix("")))
 def test_case(path: Path, tmp_path: Path) -> None:
     case = Case(path)
-    for name, text in case.files.items():
-        target = tmp_path / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(text.encode("utf-8"))
+    case.write(tmp_path)
     found = touba(tmp_path, "check", case.entry)["diagnostics"]
     check_diagnostics(case, found)
     if not any(each["severity"] == "error" for each in found):
@@ -100,7 +63,7 @@ def check_diagnostics(case: Case, found: list[dict[str, Any]]) -> None:
 
 def check_run(case: Case, folder: Path) -> None:
     # Inputs and options go as they are written: reading them here would lose the spelling of numbers.
-    members = [f'"source": {json.dumps(case.entry)}']
+    members = [] if "air" in case.document("options") else [f'"source": {json.dumps(case.entry)}']
     if "inputs" in case.sections:
         members.append(f'"inputs": {case.sections["inputs"]}')
     if "options" in case.sections:
@@ -132,11 +95,12 @@ def bind_tools(answers: dict[str, Any], folder: Path) -> str:
     shutil.copy(HERE / "answer.py", folder / "answer.py")
     (folder / ".answers.json").write_text(json.dumps(answers), "utf-8")
     tools = {
-        ref: {"handler": {"kind": "process", "command": ["python", "answer.py"]}, "grants": [], "secrets": {}} for ref in answers
+        ref: {"handler": {"kind": "process", "command": ["python", "answer.py"]}, "grants": [], "secrets": {}}
+        for ref in answers
     }
     (folder / "manifest.json").write_text(json.dumps({"protocol": "touba-manifest-v1", "tools": tools}), "utf-8")
     return "manifest.json"
 
 
 def test_there_are_enough_cases() -> None:
-    assert len(CASES) >= 100
+    assert len(CASES) >= 500
