@@ -90,7 +90,7 @@ def test_a_number_past_the_doubles_is_none_of_them() -> None:
 
 @pytest.mark.parametrize("text", ["1" * (NUMBER_DIGITS + 1), "0." + "1" * NUMBER_DIGITS, "-" + "1" * NUMBER_DIGITS])
 def test_numbers_are_bounded(text: str) -> None:
-    assert str(refusal(text.encode())) == f"a number has more than {NUMBER_DIGITS} characters"
+    assert str(refusal(text.encode())) == f"a number has more than {NUMBER_DIGITS} characters (line 1, column 1)"
 
 
 @pytest.mark.parametrize("text", ["NaN", "Infinity", "-Infinity"])
@@ -119,6 +119,35 @@ def test_numbers_of_other_languages_are_refused(text: str) -> None:
 )
 def test_a_key_stands_once(text: str, key: str) -> None:
     assert refusal(text.encode()).message == f"the key {key} stands twice in one object"
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ('{"a": 1,\n "a": 2}', "(line 2, column 2)"),
+        ('[{"b": {"a": 1, "c": {"c": [1, "a"]}, "a": 3, "a": 4}}]', "(line 1, column 39)"),
+        ('{"a": {"x": 1, "x": 2}, "a": 1}', "(line 1, column 16)"),
+        ('{"a": "a", "b": ["a", {"a": "\\"a"}],\n"\\u0061": 1}', "(line 2, column 1)"),
+        ('{"a":\n[1, NaN]}', "(line 2, column 5)"),
+        ('{"Infinity": "NaN", "b": -Infinity}', "(line 1, column 26)"),
+        ('["' + "1" * 500 + '", ' + "1" * 500 + "]", "(line 1, column 506)"),
+        ('{"a":\n\n  -0.' + "1" * 500 + "}", "(line 3, column 3)"),
+        (r'["\\ud800", {"\ud83d\ude00": "é\udc00"}]', "(line 1, column 30)"),
+        ('{"b": 1,\n"\\udc00": 1}', "(line 2, column 1)"),
+    ],
+)
+def test_what_is_refused_has_its_place(text: str, place: str) -> None:
+    assert str(refusal(text.encode())).endswith(place)
+
+
+@given(VALUES.map(json.dumps), st.sampled_from(["key", "word", "number", "surrogate"]))
+def test_a_fault_is_found_behind_any_document(text: str, kind: str) -> None:
+    """The fault stands behind a document that has none; its place does not depend on what stands before it."""
+    fault = {"key": '{"k": 1, "k": 2}', "word": "NaN", "number": "1" * 500, "surrogate": '"\\ud800"'}[kind]
+    before = f"[{text},\n"
+    found = refusal(f"{before}{fault}]".encode())
+    assert found.line == before.count("\n") + 1
+    assert found.offset == len(before) + (9 if kind == "key" else 0)
 
 
 def test_the_same_key_may_stand_in_several_objects_and_keeps_its_place() -> None:
@@ -202,7 +231,7 @@ def test_many_brackets_beside_each_other_do_not_nest() -> None:
     "text", [r'"\ud800"', r'["a", {"b": "x\uDFFFy"}]', r'{"\ud83d": 1}', r'"\ude00\ud83d"', r'["\ud800\\udc00"]']
 )
 def test_lone_surrogates_are_refused(text: str) -> None:
-    assert "the lone surrogate" in refusal(text.encode()).message
+    assert "a lone surrogate" in refusal(text.encode()).message
 
 
 def test_pairs_are_one_character_and_a_written_backslash_is_none() -> None:

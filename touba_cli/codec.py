@@ -65,12 +65,18 @@ _INFINITY = float("inf")
 
 
 class _Refused(Exception):
-    """Raised inside the scanner's callbacks, which do not know where they are."""
+    """Raised inside the scanner's callbacks, which do not know where they are: what `json_places.find` needs for it."""
+
+    def __init__(self, kind: str, message: str, key: str = ""):
+        super().__init__(message)
+        self.kind = kind
+        self.message = message
+        self.key = key
 
 
 def _read_integer(text: str) -> int | ExactNumber:
     if len(text) > NUMBER_DIGITS:
-        raise _Refused(f"a number has more than {NUMBER_DIGITS} characters")
+        raise _Refused("number", f"a number has more than {NUMBER_DIGITS} characters")
     if len(text) <= 20:
         value = int(text)
         if INT_LOW <= value <= INT_HIGH:
@@ -80,12 +86,12 @@ def _read_integer(text: str) -> int | ExactNumber:
 
 def _read_fraction(text: str) -> ExactNumber:
     if len(text) > NUMBER_DIGITS:
-        raise _Refused(f"a number has more than {NUMBER_DIGITS} characters")
+        raise _Refused("number", f"a number has more than {NUMBER_DIGITS} characters")
     return ExactNumber(text)
 
 
 def _read_constant(text: str) -> object:
-    raise _Refused(f"`{text}` is not JSON")
+    raise _Refused("word", f"`{text}` is not JSON")
 
 
 def _read_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -94,7 +100,7 @@ def _read_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         seen: set[str] = set()
         for key, _ in pairs:
             if key in seen:
-                raise _Refused(f"the key {_shown(key)} stands twice in one object")
+                raise _Refused("key", f"the key {_shown(key)} stands twice in one object", key)
             seen.add(key)
     return found
 
@@ -182,7 +188,7 @@ def decode(data: bytes, *, limit: int | None = None, what: str = "document") -> 
     except StopIteration as stop:
         raise _at("a value was expected", text, int(stop.value if stop.value is not None else start)) from None
     except _Refused as refused:
-        raise JsonInvalid(str(refused)) from None
+        raise _placed(refused, text) from None
     except ValueError as fault:
         # json.JSONDecodeError, which the C scanner imports only to raise it
         position = int(getattr(fault, "pos", start))
@@ -191,7 +197,10 @@ def decode(data: bytes, *, limit: int | None = None, what: str = "document") -> 
     if end != len(text):
         raise _at("text follows the end of the document", text, end)
     if b"\\u" in data and (b"\\ud" in data or b"\\uD" in data):
-        _refuse_surrogates(value)
+        try:
+            _refuse_surrogates(value)
+        except _Refused as refused:
+            raise _placed(refused, text) from None
     return value
 
 
@@ -258,6 +267,12 @@ def _at(message: str, text: str, position: int) -> JsonInvalid:
     return JsonInvalid(message, line, column, position)
 
 
+def _placed(refused: _Refused, text: str) -> JsonInvalid:
+    from .json_places import find
+
+    return _at(refused.message, text, find(text, refused.kind, refused.key))
+
+
 def _plain(message: str) -> str:
     if message == "Expecting value":
         return "a value was expected"
@@ -281,8 +296,8 @@ def _refuse_surrogates(value: Any) -> None:
 def _refuse_surrogate(text: str) -> None:
     try:
         text.encode("utf-8")
-    except UnicodeEncodeError as fault:
-        raise JsonInvalid(f"a text holds the lone surrogate \\u{ord(text[fault.start]):04x}") from None
+    except UnicodeEncodeError:
+        raise _Refused("surrogate", "a text holds a lone surrogate") from None
 
 
 def _refuse_value(value: object) -> object:

@@ -53,6 +53,7 @@ LIMITS: dict[str, Limit] = {
     "bracket_depth": Limit(64, "brackets", "brackets open inside each other in a source file"),
     "block_depth": Limit(32, "blocks", "blocks inside each other in a source file"),
     "expression_depth": Limit(100, "levels", "operations inside each other in one expression"),
+    "type_depth": Limit(32, "levels", "types inside each other; an alias counts as a level"),
     "type_members": Limit(1_000, "members", "fields of a record or variant, and variants of a choice"),
     "left_out_fields": Limit(
         500_000, "fields", "Optional fields that the records and variants made by one program leave out"
@@ -60,6 +61,7 @@ LIMITS: dict[str, Limit] = {
     "callable_slots": Limit(10_000, "slots", "inputs, names and hidden places of one callable"),
     "interpolation_depth": Limit(4, "texts", "interpolations inside each other"),
     "pattern_characters": Limit(1_000, "characters", "length of one pattern of `matching`"),
+    "pattern_depth": Limit(50, "levels", "groups inside each other in one pattern, the whole counted"),
     "pattern_states": Limit(500, "states", "states of the automaton of one pattern"),
     "all_pattern_states": Limit(10_000, "states", "states of the automatons of all patterns of a program"),
     "diagnostics_shown": Limit(50, "problems", "problems that are shown of one program"),
@@ -113,11 +115,13 @@ SOURCE_FILES = LIMITS["source_files"].default
 BRACKET_DEPTH = LIMITS["bracket_depth"].default
 BLOCK_DEPTH = LIMITS["block_depth"].default
 EXPRESSION_DEPTH = LIMITS["expression_depth"].default
+TYPE_DEPTH = LIMITS["type_depth"].default
 TYPE_MEMBERS = LIMITS["type_members"].default
 CALLABLE_SLOTS = LIMITS["callable_slots"].default
 LEFT_OUT_FIELDS = LIMITS["left_out_fields"].default
 INTERPOLATION_DEPTH = LIMITS["interpolation_depth"].default
 PATTERN_CHARACTERS = LIMITS["pattern_characters"].default
+PATTERN_DEPTH = LIMITS["pattern_depth"].default
 PATTERN_STATES = LIMITS["pattern_states"].default
 ALL_PATTERN_STATES = LIMITS["all_pattern_states"].default
 CACHE_BYTES = LIMITS["cache_bytes"].default
