@@ -1,4 +1,4 @@
-"""Writes what the tables of the code say into the pages of this folder, and the JSON Schemas.
+"""Writes what the tables of the code say into the pages of this folder, the JSON Schemas, and a module of the SDK.
 
     python docs/generate.py           rewrites what is out of date and names it
     python docs/generate.py --check   only names it; exit code 1 where there is something
@@ -28,6 +28,7 @@ from touba_cli.language import diagnostics as compiler  # noqa: E402
 from touba_cli.limits import LIMITS  # noqa: E402
 from touba_cli.options import OPTIONS  # noqa: E402
 from touba_cli.outcomes import OUTCOMES, PHASES  # noqa: E402
+from touba_cli.runtime.answers import RUNTIME_CODES  # noqa: E402
 from touba_cli.runtime.events import EVENTS  # noqa: E402
 from touba_cli.vendors import FACTS, SOURCES  # noqa: E402
 
@@ -164,7 +165,19 @@ def contents() -> dict[Path, str]:
     for name in DOCUMENTS:
         path = ROOT / "touba_cli" / "schemas" / f"{name}.json"
         found[path] = json.dumps(json_schema(name), indent=2, ensure_ascii=False) + "\n"
+    found[ROOT / "touba_sdk" / "handlers" / "_reserved.py"] = reserved()
     return found
+
+
+def reserved() -> str:
+    """The module of the SDK that knows which codes are the runtime's: a handler imports nothing of the runtime."""
+    return (
+        '"""Codes that only the runtime gives: `python docs/generate.py` writes them here from its table."""\n\n'
+        "from __future__ import annotations\n\n"
+        "RUNTIME_CODES = frozenset(\n    (\n"
+        + "".join(f'        "{code}",\n' for code in sorted(RUNTIME_CODES))
+        + "    )\n)\n"
+    )
 
 
 def stale() -> list[Path]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import subprocess
+import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -30,6 +32,17 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 def repository() -> Path:
     """The folder of the checkout."""
     return ROOT
+
+
+@pytest.fixture(scope="session")
+def run_python(repository: Path) -> Callable[[str], subprocess.CompletedProcess[str]]:
+    """Runs the text of a program in a process of its own, in which a warning is an error."""
+
+    def run(program: str) -> subprocess.CompletedProcess[str]:
+        words = [sys.executable, "-W", "error", "-c", program]
+        return subprocess.run(words, cwd=repository, capture_output=True, text=True, timeout=60, check=False)
+
+    return run
 
 
 @pytest.fixture(scope="session", autouse=True)

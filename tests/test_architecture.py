@@ -12,7 +12,14 @@ ROOT = Path(__file__).resolve().parent.parent
 
 TABLES = ("options", "errors", "outcomes", "limits", "codec", "vendors")
 #: what every part of touba_cli may import
-BASE = ("touba_cli", *(f"touba_cli.{name}" for name in TABLES), "touba_cli.documents", "touba_cli.shapes")
+BASE = (
+    "touba_cli",
+    *(f"touba_cli.{name}" for name in TABLES),
+    "touba_cli.documents",
+    "touba_cli.json_places",
+    "touba_cli.shapes",
+    "touba_cli.spelling",
+)
 
 #: package of touba_cli → packages of touba_cli that it may import besides BASE and itself
 ARROWS = {

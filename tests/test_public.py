@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import tomllib
+from importlib import import_module
 from importlib.metadata import requires
 from pathlib import Path
 from typing import Any
@@ -45,6 +46,29 @@ def test_public_methods_are_explained(name: str) -> None:
     assert inspect.getdoc(methods()[name]), name
 
 
+PACKAGES = (
+    "touba_sdk", "touba_sdk.agent", "touba_sdk.agent.observability", "touba_sdk.engine", "touba_sdk.handlers",
+    "touba_sdk.models", "touba_sdk.models.adapters", "touba_sdk.models.middleware", "touba_sdk.testing",
+    "touba_sdk.testing.model_contract",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PACKAGES)
+def test_dir_shows_what_is_public_and_nothing_else(name: str) -> None:
+    module = import_module(name)
+    shown = dir(module)
+    assert [each for each in shown if not each.startswith("__")] == sorted(module.__all__)
+    assert {"__all__", "__doc__", "__name__", "__file__"} <= set(shown)
+
+
+def test_every_package_of_the_sdk_is_among_them() -> None:
+    """One that has no `__all__` holds nothing that is public."""
+    folders = {
+        path.parent for path in (ROOT / "touba_sdk").rglob("__init__.py") if "__all__" in path.read_text("utf-8")
+    }
+    assert {".".join(folder.relative_to(ROOT).parts) for folder in folders} == set(PACKAGES)
+
+
 def test_the_core_depends_on_four_packages() -> None:
     """What else is imported comes with them; everything more is an extra."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
@@ -52,4 +76,4 @@ def test_the_core_depends_on_four_packages() -> None:
     assert names == {"anyio", "pydantic", "orjson", "platformdirs"}
     assert any(each.startswith("typing-extensions") for each in requires("pydantic") or [])
     assert project["requires-python"] == ">=3.11"
-    assert project["scripts"] == {"touba": "touba_cli.__main__:main"}
+    assert project["scripts"] == {"touba": "touba_cli.__start__:main"}

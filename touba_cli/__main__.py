@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from .runtime.signals import hold
+
+if __name__ == "__main__":
+    hold()  # `python -m touba_cli`; the other ways have done so in `__start__`
+
 import os
 import sys
 
@@ -9,34 +14,65 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NoReturn
 
+    from .runtime.interrupts import Interrupts
+
 
 def execute(words: list[str]) -> int:
     """Carry out a command line (without the program's name) and give the exit code."""
+    from .runtime.interrupts import Cancelled, Interrupts
+
+    interrupts = Interrupts()
+    interrupts.watch_signals()  # before anything else is loaded: from here on a signal is a request to end
+    if words[:1] == ["run"] and not _asks_help(words):
+        from .commands.run import command
+
+        return command(words[1:], interrupts)
+    try:
+        interrupts.raise_at_end()
+        code = _command(words, interrupts)
+        interrupts.attend()
+    except Cancelled:
+        from .outcomes import OUTCOMES
+
+        code = OUTCOMES["cancelled"][2]
+    return code
+
+
+def _asks_help(words: list[str]) -> bool:
+    return "--help" in words[1:] or "-h" in words[1:]
+
+
+def _command(words: list[str], interrupts: Interrupts) -> int:
+    """Everything but a run. A request to end raises `Cancelled` in it, and nothing more is printed."""
+    from .commands.help import COMMANDS
+
     name = words[0] if words else ""
     rest = words[1:]
-    asks_help = "--help" in rest or "-h" in rest
-    if name == "run" and not asks_help:
-        return _run(rest)
-    from .commands.help import COMMANDS
-    from .runtime.interrupts import unblock
-
-    unblock()
+    if name == "help":
+        # `touba help` is `touba --help`, and `touba help COMMAND` is `touba COMMAND --help`.
+        return _command([rest[0], "--help"] if rest else ["--help"], interrupts)
     if name not in COMMANDS:
         return _without_command(words)
-    if asks_help:
+    if _asks_help(words):
         from .commands.help import command_help
         from .commands.output import print_text
         from .outcomes import PHASES
 
         return 0 if print_text(command_help(name)) else PHASES["internal"]
     if name == "check":
-        from .commands.check import command
-    elif name == "compile":
-        from .commands.compile import command
-    elif name == "explain":
+        from .commands.check import command as check
+
+        return check(rest, interrupts)
+    if name == "compile":
+        from .commands.compile import command as compile_
+
+        return compile_(rest, interrupts)
+    if name == "format":
+        from .commands.format import command as format_
+
+        return format_(rest, interrupts)
+    if name == "explain":
         from .commands.explain import command
-    elif name == "format":
-        from .commands.format import command
     elif name == "eval":
         from .commands.eval import command
     elif name == "doctor":
@@ -44,16 +80,6 @@ def execute(words: list[str]) -> int:
     else:
         from .commands.version import command
     return command(rest)
-
-
-def _run(words: list[str]) -> int:
-    from .runtime.interrupts import Interrupts
-
-    interrupts = Interrupts()
-    interrupts.watch_signals()  # before anything else is loaded: from here on a signal is a request to end
-    from .commands.run import command
-
-    return command(words, interrupts)
 
 
 def _without_command(words: list[str]) -> int:
@@ -70,8 +96,6 @@ def _without_command(words: list[str]) -> int:
 
     if words and words[0] in ("--help", "-h"):
         return 0 if print_text(overview()) else PHASES["internal"]
-    if words and words[0] == "help":
-        return _help(words[1:])
     if words and words[0] == "--version":
         from .commands.version import command
 
@@ -95,18 +119,11 @@ def _without_command(words: list[str]) -> int:
     return exit_code(failure)
 
 
-def _help(words: list[str]) -> int:
-    """`touba help` is `touba --help`, and `touba help COMMAND` is `touba COMMAND --help`."""
-    return execute([words[0], "--help"] if words else ["--help"])
-
-
 def main() -> NoReturn:
     """The entry of the process."""
+    hold()
     _hold_standard_descriptors()
-    try:
-        code = execute(sys.argv[1:])
-    except KeyboardInterrupt:
-        code = 130
+    code = execute(sys.argv[1:])
     # Everything is written. Taking the interpreter down in order would cost as much as a tenth of a run.
     os._exit(code)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from .codec import JsonInvalid, decode
 from .errors import ToubaFailure
 from .limits import LIMITS
-from .options import MEMBERS, OPTIONS, SLIPS, WORDS, Option
+from .options import LABEL_CHARACTERS, MEMBERS, OPTIONS, SLIPS, WORDS, Option, is_label
 from .outcomes import PHASES, STATUSES
 from .shapes import (
     CAPITALS,
@@ -54,6 +54,9 @@ EFFECT_STATES: tuple[str, ...] = ("none", "done", "unknown")
 MEMORY_OPERATIONS: tuple[str, ...] = ("read", "write")
 MEMORY_STATEMENTS = 1_000
 
+#: whose the values of a memory are
+MEMORY_SCOPES: tuple[str, ...] = ("run", "owner", "project")
+
 # --- spellings --------------------------------------------------------------------------------------------------------
 
 _HEX = frozenset("0123456789abcdef")
@@ -85,6 +88,11 @@ ID = Spelled(
     lambda text: 1 <= len(text) <= 128 and _ID.issuperset(text),
     "^[A-Za-z0-9._-]{1,128}$",
     "1 to 128 letters, digits, `.`, `_` and `-`",
+)
+LABEL = Spelled(
+    is_label,
+    f"^[^\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029]{{1,{LABEL_CHARACTERS}}}$",
+    f"1 to {LABEL_CHARACTERS} characters in one line",
 )
 _MODULE_AND_NAME = r"[a-z][A-Za-z0-9_]*(\.[a-z][A-Za-z0-9_]*)*/[A-Z][A-Za-z0-9_]*$"
 TOOL_REF = Spelled(lambda text: _is_ref("tool:", text), "^tool:" + _MODULE_AND_NAME, "`tool:MODULE/NAME`")
@@ -156,7 +164,7 @@ def _option(row: Option) -> Shape:
         return TextOr(MapOf(ANY)) if row.name == "air_json" else MapOf(ANY)
     if row.kind == "word":
         return OneOf(*WORDS[row.name])
-    return ID if row.kind == "id" else NAME
+    return {"id": ID, "label": LABEL}.get(row.kind, NAME)
 
 
 REQUEST_OPTIONS = Obj(
@@ -175,7 +183,9 @@ TOOL_LIMITS: dict[str, Shape] = {
 }
 
 #: where a value came from or went to: which memory, and whatever else the memory's contract asks for
-MEMORY_STATEMENT = Obj({"memory_ref": MEMORY_REF, "operation": OneOf(*MEMORY_OPERATIONS)}, others=True)
+MEMORY_STATEMENT = Obj(
+    {"memory_ref": MEMORY_REF, "operation": OneOf(*MEMORY_OPERATIONS)}, {"scope": OneOf(*MEMORY_SCOPES)}, others=True
+)
 
 HANDLER = Tagged(
     "kind",
@@ -393,7 +403,13 @@ DOCUMENTS: dict[str, Document] = {
             "grants": Arr(OneOf(*GRANTS), unique=True),
             "secret_handles": MapOf(Obj({"value": Txt()})),
             "limits": Obj(TOOL_LIMITS),
-            "resources": Obj({}),
+            "resources": MapOf(
+                Obj(
+                    {"operations": Arr(OneOf(*MEMORY_OPERATIONS), unique=True), "scope": OneOf(*MEMORY_SCOPES)},
+                    {"owner": LABEL},
+                ),
+                MEMORY_REF,
+            ),
             "deadline_ms": Num(),
             "effect": Obj({
                 "kind": OneOf(*EFFECTS), "operation_id": NAME, "idempotency_key": NAME, "attempt": Num(1),

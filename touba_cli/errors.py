@@ -69,6 +69,11 @@ CODES: dict[str, Code] = {
     "GrantMissing": Code(
         "admission", "A tool requires a grant that the manifest does not give.", "Add it to `grants`, if you mean to."
     ),
+    "OwnerMissing": Code(
+        "admission",
+        "A tool uses a memory of scope `owner`, and the run has no owner.",
+        "Name the owner: `owner` in Python, --owner=NAME at a terminal.",
+    ),
     "SecretMissing": Code(
         "admission",
         "A tool holds a secret that is not bound or not set.",
@@ -171,8 +176,8 @@ CODES: dict[str, Code] = {
     ),
     "MemoryNotDeclared": Code(
         "runtime",
-        "A handler names a memory that its tool does not declare.",
-        "Declare the memory, or leave it out of `memory_metadata`.",
+        "What a handler says of a memory is not as the program declares it.",
+        "Declare it (`reads memory`, `writes memory`), or leave it out of `memory_metadata`.",
         catchable=True,
     ),
     # launch: something could not be started

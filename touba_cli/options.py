@@ -6,6 +6,7 @@ Plain data without imports. A flag is the name with dashes: ``entry_ref`` is ``-
 ``path``    a file or folder; relative ones are taken from ``project_root``
 ``ref``     a reference such as ``strategy:app/Review``
 ``id``      letters, digits, ``.``, ``_``, ``-``; 1 to 128 of them
+``label``   a name that the application gives: 1 to 200 characters in one line
 ``switch``  on or off; on the command line ``--flag`` or ``--no-flag``
 ``json``    an object (or, where the sentence says so, text); on the command line inline JSON, ``@file`` or ``-``
 ``numbers`` an object of whole numbers with the members named in `MEMBERS`
@@ -67,6 +68,7 @@ _ROWS = (
     Option("strict_inputs", "switch", "run", True, "take Optional inputs in their tagged form only"),
     Option("manifest", "path", "run", True, "the file that binds tools to handlers"),
     Option("secrets", "path", "run", True, "the file that says where secrets are found"),
+    Option("owner", "label", "run", False, "whose values are meant in memories of scope `owner`"),
     Option(
         "run_limits", "numbers", "run eval", False, "what the run may use: an object of whole numbers (docs/limits.md)"
     ),
@@ -96,9 +98,9 @@ _ROWS = (
     Option(
         "attached",
         "switch",
-        "run",
+        "check compile run",
         True,
-        "the request is the first line of standard input, whose end cancels the run",
+        "the request is the first line of standard input, whose end asks for the end of the command",
         "cli",
     ),
     Option("cache_folder", "path", "run", True, "the folder of the compile cache", "cli"),
@@ -162,8 +164,18 @@ SLIPS: dict[str, str] = {
     "python": "python_executable",
 }
 
+#: most characters of an option of kind `label`
+LABEL_CHARACTERS = 200
+
 #: groups of which exactly one (run, compile, check) must be given
 EXACTLY_ONE: tuple[str, ...] = ("source", "air", "air_json")
+
+
+def is_label(text: str) -> bool:
+    """Whether a text can be an option of kind `label`."""
+    return 1 <= len(text) <= LABEL_CHARACTERS and not any(
+        each < " " or "\x7f" <= each <= "\x9f" or each in "\u2028\u2029" or "\ud800" <= each <= "\udfff" for each in text
+    )
 
 
 def options_of(command: str, surface: str) -> tuple[Option, ...]:
@@ -176,31 +188,18 @@ def nearest(name: str, candidates: list[str] | tuple[str, ...]) -> str | None:
 
     Optimal string alignment distance, case, `-` and `_` ignored, at most a third of the name's length wrong.
     """
+    from .spelling import distance
+
     wanted = _folded(name)
     best: str | None = None
     limit = max(1, len(wanted) // 3)
     for candidate in candidates:
-        distance = _distance(wanted, _folded(candidate), limit)
-        if distance <= limit:
+        found = distance(wanted, _folded(candidate), limit)
+        if found is not None:
             best = candidate
-            limit = distance - 1  # only a nearer one replaces it
+            limit = found - 1  # only a nearer one replaces it
     return best
 
 
 def _folded(name: str) -> str:
     return name.lower().replace("_", "").replace("-", "")
-
-
-def _distance(left: str, right: str, limit: int) -> int:
-    if abs(len(left) - len(right)) > limit:
-        return limit + 1
-    before: list[int] = []
-    row = list(range(len(right) + 1))
-    for i, a in enumerate(left, 1):
-        earlier, before, row = before, row, [i]
-        for j, b in enumerate(right, 1):
-            cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (a != b))
-            if i > 1 and j > 1 and a == right[j - 2] and left[i - 2] == b:
-                cost = min(cost, earlier[j - 2] + 1)
-            row.append(cost)
-    return row[-1]

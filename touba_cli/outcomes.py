@@ -24,7 +24,4 @@ PHASES: dict[str, int] = {
     "internal": 7,
 }
 
-#: phases that only the engine reports: no envelope ever carries them
-ENGINE_PHASES: tuple[str, ...] = ("transport",)
-
 STATUSES: tuple[str, ...] = ("success", "stopped", "cancelled", "failed")

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from .engine.aio import AsyncToubaEngine as AsyncToubaEngine
     from .engine.results import CompiledProgram as CompiledProgram
     from .engine.results import RunResult as RunResult
@@ -21,19 +23,19 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-#: public name → module that holds it
+#: public name → module below this package that holds it
 _PLACES = {
-    "AsyncToubaEngine": "touba_sdk.engine.aio",
-    "CompiledProgram": "touba_sdk.engine.results",
-    "RunResult": "touba_sdk.engine.results",
-    "ToubaEngine": "touba_sdk.engine.sync",
-    "ToubaEngineError": "touba_sdk.errors",
-    "ToubaHandlerError": "touba_sdk.handlers",
-    "create_tool_handler": "touba_sdk.handlers",
-    "create_tool_result": "touba_sdk.handlers",
-    "define_tool": "touba_sdk.handlers",
-    "handle_tool_request": "touba_sdk.handlers",
-    "touba_sdk_metadata": "touba_sdk.handlers",
+    "AsyncToubaEngine": "engine.aio",
+    "CompiledProgram": "engine.results",
+    "RunResult": "engine.results",
+    "ToubaEngine": "engine.sync",
+    "ToubaEngineError": "errors",
+    "ToubaHandlerError": "handlers",
+    "create_tool_handler": "handlers",
+    "create_tool_result": "handlers",
+    "define_tool": "handlers",
+    "handle_tool_request": "handlers",
+    "touba_sdk_metadata": "handlers",
 }
 
 __all__ = [  # noqa: RUF022  # classes first, as the reference lists them
@@ -51,16 +53,31 @@ __all__ = [  # noqa: RUF022  # classes first, as the reference lists them
 ]
 
 
-def __getattr__(name: str) -> object:
-    place = _PLACES.get(name)
-    if place is None:
-        raise AttributeError(f"module 'touba_sdk' has no attribute {name!r}")
-    from importlib import import_module
+def _lazy(package: str, places: dict[str, str]) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
+    """`__getattr__` and `__dir__` of a package whose names are loaded when they are first used; `dir` shows `__all__`.
 
-    value: object = getattr(import_module(place), name)
-    globals()[name] = value
-    return value
+    Parameters:
+        package: its name.
+        places: public name → module below the package that holds it.
+    """
+    import sys
+
+    loaded = vars(sys.modules[package])
+
+    def load(name: str) -> object:
+        place = places.get(name)
+        if place is None:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        from importlib import import_module
+
+        value: object = getattr(import_module(f"{package}.{place}"), name)
+        loaded[name] = value
+        return value
+
+    def listed() -> list[str]:
+        return sorted({*loaded["__all__"], *(name for name in loaded if name.startswith("__"))})
+
+    return load, listed
 
 
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = _lazy(__name__, _PLACES)

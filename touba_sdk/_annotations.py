@@ -17,6 +17,11 @@ class AnnotationUnsupported(TypeError):
 
 
 def hints(cls: Any) -> dict[str, Any]:
+    """The annotations of a class, evaluated, with what `Annotated` adds to them.
+
+    Raises:
+        AnnotationUnsupported: where one names something that does not exist.
+    """
     import typing
 
     try:
@@ -61,6 +66,7 @@ def _alias_value(alias: Any) -> Any:
 
 
 def is_qualifier(annotation: Any) -> bool:
+    """Whether an annotation says something of the field, and not of its values: `Required` and its like."""
     import typing
 
     name = getattr(typing.get_origin(annotation), "__name__", None) or getattr(
@@ -70,14 +76,17 @@ def is_qualifier(annotation: Any) -> bool:
 
 
 def is_alias(annotation: Any) -> bool:
+    """Whether it was made by a `type` statement."""
     return type(annotation).__name__ == "TypeAliasType"
 
 
 def is_variable(annotation: Any) -> bool:
+    """Whether it is a `TypeVar`."""
     return type(annotation).__name__ == "TypeVar"
 
 
 def is_union(origin: Any) -> bool:
+    """Whether an origin is that of ``A | B``, in either of its spellings."""
     import types
     import typing
 
@@ -85,6 +94,7 @@ def is_union(origin: Any) -> bool:
 
 
 def is_typed_dict(cls: Any) -> bool:
+    """Whether a class is a `TypedDict`, also one of typing_extensions."""
     return isinstance(cls, type) and issubclass(cls, dict) and hasattr(cls, "__required_keys__")
 
 

@@ -36,14 +36,14 @@ INT_HIGH = 2**63 - 1
 
 #: nesting of one value, as in ``touba_cli/limits.py``
 DEPTH = 100
-#: digits that a Decimal may spell out; its type allows 34 significant ones
-DECIMAL_PLACES = 400
+#: digits and places that a Decimal may spell out: none has more than 34 significant digits and 6,176 places
+DECIMAL_PLACES = 34 + 6_176
 
 _INFINITY = float("inf")
 
 
-class EncodeError(ValueError):
-    """A value without a wire form: ``path`` says where (`$` is the whole value), ``message`` why. Never the value."""
+class Misplaced(ValueError):
+    """What is wrong in a value: ``path`` says where (`$` is the whole value), ``message`` why. Never the value."""
 
     def __init__(self, path: str, message: str):
         super().__init__(path, message)
@@ -52,6 +52,10 @@ class EncodeError(ValueError):
 
     def __str__(self) -> str:
         return f"{self.path}: {self.message}"
+
+
+class EncodeError(Misplaced):
+    """A part of a value has no wire form."""
 
 
 class _Refused(Exception):
@@ -63,8 +67,17 @@ class _Refused(Exception):
         self.steps: list[str | int] = []
 
 
-def encode(value: Any) -> Any:
+class _TooDeep(_Refused):
+    """A value is nested deeper than it may be."""
+
+
+def encode(value: Any, *, levels: int = DEPTH, outer: int = 0) -> Any:
     """Give the wire form of a Python value: dict, list, str, int, float, bool and None.
+
+    Parameters:
+        value: what is to be sent.
+        levels: how deep it may be nested.
+        outer: how many levels stand around what counts, as the object of named inputs does.
 
     Raises:
         EncodeError: with the path of the first part that has no wire form.
@@ -74,7 +87,10 @@ def encode(value: Any) -> Any:
     {'amount': '12.50', 'tags': ['a', 'b']}
     """
     try:
-        return _encode(value, 0)
+        return _encode(value, DEPTH - levels - outer)
+    except _TooDeep as refused:
+        message = f"nested deeper than {levels} levels, or inside itself"
+        raise EncodeError(show_path(reversed(refused.steps)), message) from None
     except _Refused as refused:
         raise EncodeError(show_path(reversed(refused.steps)), refused.message) from None
 
@@ -160,7 +176,7 @@ def _is(value: Any, module: str, name: str) -> bool:
 
 def _deeper(depth: int) -> int:
     if depth >= DEPTH:
-        raise _Refused(f"nested deeper than {DEPTH} levels, or inside itself")
+        raise _TooDeep("too deep")
     return depth + 1
 
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 import sys
 
 from ._annotations import AnnotationUnsupported, hints, is_typed_dict, is_union, is_variable, literals, resolve
-from ._encode import show_path
+from ._encode import Misplaced, show_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,17 +32,8 @@ if TYPE_CHECKING:
 TAG = "choice"
 
 
-class WireMismatch(ValueError):
-    """A value does not fit an annotation: ``path`` says where (`$` is the whole value), ``message`` why. Never the
-    value."""
-
-    def __init__(self, path: str, message: str):
-        super().__init__(path, message)
-        self.path = path
-        self.message = message
-
-    def __str__(self) -> str:
-        return f"{self.path}: {self.message}"
+class WireMismatch(Misplaced):
+    """A part of a value does not fit an annotation."""
 
 
 class Reader:

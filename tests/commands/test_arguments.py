@@ -122,7 +122,9 @@ def test_a_command_without_a_program_takes_no_file() -> None:
 
 
 def test_a_request_takes_every_option_of_its_surface() -> None:
-    values = {"path": "p", "ref": "r", "id": "i", "switch": True, "json": {}, "numbers": {}, "word": "calls"}
+    values: dict[str, object] = {
+        "path": "p", "ref": "r", "id": "i", "label": "l", "switch": True, "json": {}, "numbers": {}, "word": "calls",
+    }  # fmt: skip
     given = {row.name: values[row.kind] for row in options_of("run", "request")}
     assert from_request("run", given) == given
     assert "air_json" in given

@@ -30,10 +30,24 @@ type Order
     who as Text
     amount as Decimal
 
+type Count
+    number as Int
+
+memory Past
+    holds Order
+    key who
+    scope owner
+
+memory Counts
+    holds Count
+    key number
+    scope run
+
 tool Do
     takes order as Order, how as Text
     gives Text
     secret bank
+    reads memory Past, Counts
     effect EFFECT
 
 function Shown
@@ -84,8 +98,14 @@ def run(request, context):
         return {"who": who, "amount": order["amount"]}
     if how == "gives malformed metadata":
         return create_tool_result(who, [{"memory_ref": who, "operation": who}])
+    if how == "names a key":
+        return create_tool_result(who, [{"memory_ref": "memory:app/Past", "operation": "read", "key": who, "of": who}])
+    if how == "names a wrong key":
+        return create_tool_result(who, [{"memory_ref": "memory:app/Counts", "operation": "read", "key": who}])
     if how == "gives the secret":
         return f"<{secret}>"
+    if how == "names the secret as a key":
+        return create_tool_result(who, [{"memory_ref": "memory:app/Past", "operation": "read", "key": secret}])
     if how == "prints the secret":
         print(secret, file=sys.stderr)
         print(f"a line with {secret} in it")
@@ -103,8 +123,8 @@ define_tool(tool_ref="tool:app/Do", run=run)
 
 HOWS = [
     "gives", "stops", "fails", "requires", "overflows", "raises", "gives a set", "gives another type",
-    "gives malformed metadata", "gives the secret", "prints the secret", "sleeps", "dies", "wrong input", "input of another shape",
-    "wrong result type", "wrong option",
+    "gives malformed metadata", "names a key", "names a wrong key", "gives the secret", "names the secret as a key",
+    "prints the secret", "sleeps", "dies", "wrong input", "input of another shape", "wrong result type", "wrong option",
 ]  # fmt: skip
 
 TOKEN = "0123456789abcdefghjkmnpqrstvwxyz"
@@ -187,6 +207,8 @@ class Case:
         (self.project / "manifest.json").write_text(json.dumps(self.manifest), "utf-8")
         inputs: dict[str, Any] = {"order": {"who": who, "amount": "1.50"}, "how": how}
         options: dict[str, Any] = {"manifest": "manifest.json", "secrets": "secrets.json", "trace_out": "trace.json"}
+        # An owner is no secret, but stays out of sight, too.
+        options["owner"] = "".join(each for each in who if each != "\u2028")
         if how == "wrong input":
             inputs["order"]["amount"] = who
         elif how == "input of another shape":
@@ -273,6 +295,7 @@ CODES = {
     "fails": "BusinessFailure", "requires": "RequirementFailed", "overflows": "DivisionByZero", "raises": "ToolHandlerFailed",
     "gives a set": "ToolResultInvalid", "gives another type": "ToolResultInvalid",
     "gives malformed metadata": "MemoryMetadataInvalid", "gives the secret": "SecretLeak",
+    "names a wrong key": "MemoryNotDeclared", "names the secret as a key": "SecretLeak",
     "prints the secret": "ToolHandlerFailed", "sleeps": "ToolTimeout", "dies": "ToolExited", "wrong input": "InputInvalid",
     "input of another shape": "InputInvalid", "wrong result type": "ResultMismatch", "wrong option": "OptionInvalid",
 }  # fmt: skip

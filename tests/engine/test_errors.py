@@ -173,6 +173,7 @@ SAMPLES: dict[str, Callable[[type[Any]], Any]] = {
     "DefinitionInvalid": lambda cls: cls("tool_ref is wrong"),
     "MemoryMetadataInvalid": lambda cls: cls("memory_metadata[0] is wrong"),
     "InputUnfit": lambda cls: cls("the input does not fit"),
+    "Misplaced": lambda cls: cls("a.b", "is wrong"),
     "EncodeError": lambda cls: cls("a.b", "no wire form"),
     "WireMismatch": lambda cls: cls("a.b", "expected a text"),
     "AnnotationUnsupported": lambda cls: cls("X cannot be read"),

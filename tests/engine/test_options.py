@@ -89,6 +89,8 @@ WRONG: list[tuple[str, Any, str]] = [
     ("entry_ref", ["x"], "list"),
     ("run_id", f"{CANARY} ", "letters"),
     ("run_id", "x" * 129, "128"),
+    ("owner", f"{CANARY}\n", "one line"),
+    ("owner", "x" * 201, "200"),
     ("strict_inputs", 1, "True or False"),
     ("strict_inputs", CANARY, "True or False"),
     ("inputs", [CANARY], "object"),
@@ -205,6 +207,7 @@ def test_the_command_line_holds_flags_and_paths_only() -> None:
             "strict_inputs": True,
             "run_limits": {"deadline_ms": 500},
             "run_id": "run-1",
+            "owner": CANARY,
             "secrets": "s.json",
             "env": {"A": "b"},
             "cancel": threading.Event(),
@@ -223,21 +226,23 @@ def test_the_command_line_holds_flags_and_paths_only() -> None:
             "inputs": {"secret": CANARY},
             "run_limits": {"deadline_ms": 500},
             "run_id": "run-1",
+            "owner": CANARY,
             "python_executable": "/venv/bin/python",
         },
     }
     assert invocation.request.index(b"\n") == len(invocation.request) - 1
-    assert (invocation.attached, invocation.folder, invocation.deadline_ms) == (True, "/p", 500)
+    assert (invocation.folder, invocation.deadline_ms) == ("/p", 500)
     assert invocation.env == {"A": "b"}
     assert CANARY not in repr(invocation)
 
 
-def test_check_takes_no_life_line() -> None:
+def test_check_has_a_life_line_and_no_deadline() -> None:
     invocation = build(
         "check", {"source": "a.tb", "project_root": "/p"}, runtime=RUNTIME, version="1", environ={"TOUBA_HANDLER": "5"}
     )
-    assert invocation.argv[2:] == ("check", "--json", "--request=-", "--project-root=/p", "--source=a.tb")
-    assert (invocation.attached, invocation.deadline_ms, dict(invocation.env)) == (False, None, {})
+    words = ("check", "--attached", "--json", "--request=-", "--project-root=/p", "--source=a.tb")
+    assert invocation.argv[2:] == words
+    assert (invocation.deadline_ms, dict(invocation.env)) == (None, {})
 
 
 def test_a_request_past_the_limit_is_refused_before_anything_starts() -> None:

@@ -93,7 +93,7 @@ def test_every_kind_of_child_gives_the_same(
     fake = Fake(tmp_path, [{"do": "err", "text": "e" * 300_000}, {"do": "read_line"}, out(envelope(result=result))])
     request = b"x" * 300_000 + b"\n"
     child = kind([str(fake.path)], folder="/", env={}, request=request, hold_input=True, cap=OUTPUT_CAP)
-    call = Call(child, attached=True, deadline_ms=None, cancel=None)
+    call = Call(child, deadline_ms=None, cancel=None)
     while True:
         pause = call.advance()
         if call.finished:
@@ -108,7 +108,7 @@ def test_every_kind_of_child_gives_the_same(
 def test_every_kind_of_child_ends_when_its_input_does(tmp_path: Path, kind: type[Child]) -> None:
     fake = Fake(tmp_path, [{"do": "read_line"}, {"do": "wait_for_end"}, out(envelope())])
     child = kind([str(fake.path)], folder="/", env={}, request=b"{}\n", hold_input=True, cap=OUTPUT_CAP)
-    call = Call(child, attached=True, deadline_ms=None, cancel=None)
+    call = Call(child, deadline_ms=None, cancel=None)
     call.stop()
     while True:
         pause = call.advance()

@@ -45,7 +45,7 @@ def test_a_stopped_run_is_a_result(driver: Driver, fake: Make) -> None:
     assert (run.status, run.reason, run.exit_code, run.explanation.text) == ("stopped", "stopped", 11, "enough")
 
 
-def test_check_and_compile_end_their_input(driver: Driver, fake: Make) -> None:
+def test_a_check_has_a_life_line_and_tells_all_problems(driver: Driver, fake: Make) -> None:
     problem = {
         "code": "TB3001", "severity": "error", "title": "`x` is not known", "file": "program.tb", "line": 3,
         "column": 5, "end_line": 3, "end_column": 6, "label": "not known", "help": None, "candidates": ["y"],
@@ -57,7 +57,7 @@ def test_check_and_compile_end_their_input(driver: Driver, fake: Make) -> None:
     error = failed("CompileFailed", "compile", 3)["error"]
     runtime = fake(
         {"do": "record"},
-        {"do": "read_all"},
+        READ,
         out({"protocol": "touba-check-v1", "diagnostics": [problem], "error": error}),
         {"do": "exit", "code": 3},
     )
@@ -66,7 +66,7 @@ def test_check_and_compile_end_their_input(driver: Driver, fake: Make) -> None:
     assert found.diagnostics[0].related[0].label == "declared here"
     assert found.diagnostics[0].candidates == ("y",)
     assert str(found.diagnostics[0]) == "program.tb:3:5: TB3001 `x` is not known"
-    assert "--attached" not in runtime.record["argv"]
+    assert runtime.record["argv"][:4] == ["check", "--attached", "--json", "--request=-"]
 
 
 def test_the_request_is_one_line_and_the_life_line_stays_open(driver: Driver, fake: Make) -> None:

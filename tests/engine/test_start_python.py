@@ -201,7 +201,7 @@ def test_a_wheel_holds_what_it_needs_and_nothing_else(installed: Installed) -> N
     }
     assert names == expected
     assert {"touba_sdk/py.typed", "touba_cli/schemas/touba-run-v1.json"} <= names
-    assert "touba = touba_cli.__main__:main" in commands
+    assert "touba = touba_cli.__start__:main" in commands
     assert "touba = touba_sdk.testing.plugin" in commands
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -28,14 +27,14 @@ def step(timeline: Timeline, now: float, exited: bool = False, output_open: bool
 
 
 def test_without_deadline_it_waits_as_long_as_it_takes() -> None:
-    timeline = Timeline(0, attached=True)
+    timeline = Timeline(0)
     assert step(timeline, 0) == (None, None)
     assert step(timeline, 1e6) == (None, None)
     assert not timeline.finished
 
 
 def test_the_order_of_stopping() -> None:
-    timeline = Timeline(0, attached=True)
+    timeline = Timeline(0)
     timeline.stop()
     assert step(timeline, 10) == ("end_input", CANCEL)
     assert step(timeline, 10 + CANCEL / 2) == (None, CANCEL / 2)
@@ -49,27 +48,21 @@ def test_the_order_of_stopping() -> None:
     assert timeline.finished
 
 
-def test_what_has_no_life_line_is_terminated_at_once() -> None:
-    timeline = Timeline(0, attached=False)
-    timeline.stop()
-    assert step(timeline, 0) == ("terminate", TERMINATE)
-
-
 def test_force_kills_at_the_next_step_and_once() -> None:
-    timeline = Timeline(0, attached=True)
+    timeline = Timeline(0)
     timeline.force()
     assert step(timeline, 0) == ("kill", REAP)
     assert step(timeline, 1) == (None, REAP - 1)
 
 
 def test_past_deadline_and_slack_it_is_killed() -> None:
-    timeline = Timeline(100, attached=True, deadline_ms=5000)
+    timeline = Timeline(100, deadline_ms=5000)
     assert step(timeline, 100) == (None, 5 + SLACK)
     assert step(timeline, 105 + SLACK) == ("kill", REAP)
 
 
 def test_after_the_end_pipes_are_read_for_a_short_time() -> None:
-    timeline = Timeline(0, attached=True)
+    timeline = Timeline(0)
     assert step(timeline, 5, exited=True) == (None, LINGER)
     assert not timeline.finished
     step(timeline, 5 + LINGER, exited=True)
@@ -77,22 +70,21 @@ def test_after_the_end_pipes_are_read_for_a_short_time() -> None:
 
 
 def test_after_the_end_and_the_end_of_output_it_is_finished() -> None:
-    timeline = Timeline(0, attached=True)
+    timeline = Timeline(0)
     step(timeline, 5, exited=True, output_open=False)
     assert timeline.finished
 
 
 def test_a_process_that_closes_its_output_and_stays_is_terminated() -> None:
-    timeline = Timeline(0, attached=True)
+    timeline = Timeline(0)
     assert step(timeline, 5, output_open=False) == (None, CANCEL)
     assert step(timeline, 5 + CANCEL, output_open=False) == ("terminate", TERMINATE)
 
 
-@pytest.mark.parametrize("attached", [True, False])
 @given(st.data())
-def test_whatever_happens_it_finishes_in_time_and_never_goes_back(attached: bool, data: st.DataObject) -> None:
+def test_whatever_happens_it_finishes_in_time_and_never_goes_back(data: st.DataObject) -> None:
     stages = ["running", "asked", "terminated", "killed"]
-    timeline = Timeline(0, attached=attached, deadline_ms=data.draw(st.none() | st.integers(1, 10_000)))
+    timeline = Timeline(0, deadline_ms=data.draw(st.none() | st.integers(1, 10_000)))
     stop_at = data.draw(st.floats(0, 20))
     exit_at = data.draw(st.floats(0, 60))
     now, reached, steps = 0.0, 0, 0

@@ -6,6 +6,7 @@ import asyncio
 import dataclasses
 import datetime
 import inspect
+import itertools
 import json
 import os
 import subprocess
@@ -306,9 +307,13 @@ MALFORMED: list[tuple[Any, str]] = [
     ([{**READ, "memory_ref": "memory:App/records"}], "memory_metadata[0].memory_ref is not written"),
     ([{**READ, "memory_ref": 5}], "memory_metadata[0].memory_ref is not written"),
     ([{**READ, "operation": CANARY}], "memory_metadata[0].operation is not `read` or `write`"),
+    ([{**READ, "scope": CANARY}], "memory_metadata[0].scope is not `run`, `owner` or `project`"),
     ([{**READ, "key": {CANARY}}], "memory_metadata[0]: key: a set has no order"),
     ([{**READ, 5: CANARY}], "memory_metadata[0]: $: a key is int"),
-    ([READ] * (MAX_STATEMENTS + 1), f"{MAX_STATEMENTS} are allowed"),
+    ([READ] * (MAX_STATEMENTS + 1), f"memory_metadata has more than {MAX_STATEMENTS} entries"),
+    (itertools.repeat(READ), f"memory_metadata has more than {MAX_STATEMENTS} entries"),
+    (None, "memory_metadata is NoneType; it has to be a list of objects"),
+    (len(CANARY), "memory_metadata is int; it has to be a list of objects"),
 ]
 
 

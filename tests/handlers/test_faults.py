@@ -217,5 +217,7 @@ def test_messages_say_where_and_what_to_do(project: Path) -> None:
     assert "print only to standard error" in message(project, "without the SDK: prints around its answer")
     assert "$: expected a text, found a whole number" in message(project, "gives a value of the wrong type")
     assert "8388608 bytes" in message(project, "without the SDK: answers 10 MB")
-    assert "memory:app/Past (`read`)" in message(project, "names a memory that the tool does not declare")
+    assert "a memory is named that the tool does not declare; it declares no memory" in message(
+        project, "names a memory that the tool does not declare"
+    )
     assert "memory_metadata[0].memory_ref" in message(project, "gives malformed metadata of memories")

@@ -121,7 +121,7 @@ def test_lines_of_a_call_are_bounded(capsys: pytest.CaptureFixture[str]) -> None
 
     create_tool_handler(tool_ref=REF, run=run)(request())
     lines = capsys.readouterr().err.splitlines()
-    assert len(lines) == 1_000
+    assert len(lines) == 1_001
     assert "left out" in lines[-1]
 
 

@@ -304,6 +304,13 @@ def test_a_handler_loads_next_to_nothing(script: Any, start: Any, attached: bool
     assert {name.split(".")[1] for name in own} == {"_encode", "handlers"}
 
 
+def check_same(probe: str, repository: Path) -> None:
+    """A program that ends with `print('same')` comes to its end."""
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(repository)}
+    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, env=environment, timeout=20, text=True)
+    assert done.stdout == "same\n", done.stderr
+
+
 def test_importing_elsewhere_changes_nothing(repository: Path) -> None:
     probe = (
         "import os, sys\n"
@@ -312,9 +319,7 @@ def test_importing_elsewhere_changes_nothing(repository: Path) -> None:
         "assert (os.fstat(0), os.fstat(1), os.listdir('/dev/fd'), dict(os.environ)) == before\n"
         "print('same')\n"
     )
-    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(repository)}
-    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, env=environment, timeout=20, text=True)
-    assert done.stdout == "same\n", done.stderr
+    check_same(probe, repository)
 
 
 def test_json_without_the_accelerator(repository: Path) -> None:
@@ -333,9 +338,7 @@ def test_json_without_the_accelerator(repository: Path) -> None:
         "    raise SystemExit(repr(data))\n"
         "print('same')\n"
     )
-    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(repository)}
-    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, env=environment, timeout=20, text=True)
-    assert done.stdout == "same\n", done.stderr
+    check_same(probe, repository)
 
 
 def test_by_hand_an_exception_is_shown_with_its_text(script: Any, start: Any) -> None:

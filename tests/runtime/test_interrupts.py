@@ -16,8 +16,19 @@ from typing import Any
 
 import pytest
 
-from tests.shell_kit import Project, air, alive, calling, coded, command, environment, eventually, request, spinning
-from touba_cli.runtime.spawn import wrapped_command
+from tests.shell_kit import (
+    ROOT,
+    Project,
+    air,
+    alive,
+    calling,
+    coded,
+    command,
+    environment,
+    eventually,
+    request,
+    spinning,
+)
 
 DEAF = "import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
 WAITING = "open('pid.new', 'w').write(str(os.getpid()))\nos.rename('pid.new', 'pid')\ntime.sleep(60)"
@@ -127,16 +138,55 @@ def test_a_signal_that_waits_for_the_runtime_cancels_the_run(project: Project, n
     assert ended(process)["status"] == "cancelled"
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 @pytest.mark.parametrize("name", ["version", "check", "nonsense"])
-def test_other_commands_can_be_ended_where_signals_were_blocked(project: Project, name: str) -> None:
+def test_a_signal_that_waits_for_another_command_ends_it_without_a_word(
+    project: Project, name: str, number: signal.Signals
+) -> None:
     code = (
         "import os, signal, sys\n"
         "signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGINT})\n"
-        "os.kill(os.getpid(), signal.SIGTERM)\n"
+        f"os.kill(os.getpid(), {int(number)})\n"
         "os.execv(sys.argv[1], sys.argv[1:])\n"
     )
     done = subprocess.run([sys.executable, "-IS", "-c", code, *command(name)], capture_output=True, cwd=project.folder)
-    assert (done.returncode, done.stdout) == (-signal.SIGTERM, b"")
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
+
+
+#: a signal comes in a callback, from which no exception gets out
+SWALLOWED = """\
+import os, signal, time, weakref
+from touba_cli.runtime.interrupts import Cancelled, Interrupts
+class Thing:
+    pass
+def callback(reference):
+    os.kill(os.getpid(), signal.SIGTERM)
+    print("never here")
+interrupts = Interrupts()
+interrupts.watch_signals()
+interrupts.raise_at_end()
+try:
+    thing = Thing()
+    reference = weakref.ref(thing, callback)
+    del thing
+    time.sleep(5)
+except Cancelled:
+    print("cancelled")
+interrupts.attend()
+def fault(reference):
+    raise ValueError("of its own")
+thing = Thing()
+reference = weakref.ref(thing, fault)
+del thing
+"""
+
+
+def test_a_request_to_end_that_python_swallows_comes_again() -> None:
+    words = [sys.executable, "-c", SWALLOWED]
+    done = subprocess.run(words, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=30)
+    assert done.stdout == "cancelled\n"
+    assert "Cancelled" not in done.stderr
+    assert "ValueError: of its own" in done.stderr
 
 
 def test_an_application_that_ignores_the_end_of_its_children_harms_no_handler(project: Project) -> None:
@@ -215,17 +265,6 @@ def test_a_closed_standard_input_is_an_empty_request(project: Project) -> None:
 
 
 # --- foreign commands -------------------------------------------------------------------------------------------------
-
-
-def test_a_foreign_command_is_wrapped_on_linux_and_by_a_python_only() -> None:
-    words = wrapped_command(["/bin/sh", "x"], "linux", "/usr/bin/python3.11")
-    assert words is not None
-    assert words[:3] == ["/usr/bin/python3.11", "-I", "-S"]
-    assert os.path.isfile(words[3])
-    assert words[4:] == [str(os.getpid()), "/bin/sh", "x"]
-    assert wrapped_command(["/bin/sh"], "darwin", "/usr/bin/python3.11") is None
-    assert wrapped_command(["/bin/sh"], "linux", "/opt/frozen-application") is None
-    assert wrapped_command(["/bin/sh"], "linux", "") is None
 
 
 def test_a_foreign_command_gets_what_any_handler_gets(project: Project) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import json
 import os
 import subprocess
@@ -16,7 +17,7 @@ from typing import Any
 import pytest
 
 from tests.engine.support import Snapshot, leftovers
-from touba_sdk import ToubaEngine, ToubaHandlerError, define_tool
+from touba_sdk import ToubaEngine, ToubaHandlerError, create_tool_result, define_tool
 from touba_sdk.testing import (
     FakeTool,
     ToubaProject,
@@ -255,6 +256,50 @@ def test_a_handler_without_an_answer_fails_the_test(project: ToubaProject) -> No
     project.write("odd.py", "print('[1]')\n")
     with pytest.raises(AssertionError, match="4 bytes that are no tool response"):
         call_handler("odd.py", "tool:shop/Stock", project_root=project.root)
+
+
+MEMORY = "memory:notes/Seen"
+
+REMEMBERING = """
+module notes
+
+memory Seen
+    holds Int
+    scope owner
+
+tool Count
+    gives Text
+    reads memory Seen
+    effect read
+
+strategy Run
+    gives Text
+    do
+        give call Count()
+"""
+
+
+def counting(request: Any, context: Any) -> Any:
+    owner = context.resources[MEMORY]["owner"]
+    return create_tool_result(owner, memory_metadata=[{"memory_ref": MEMORY, "operation": "read"}])
+
+
+def test_fakes_and_scripts_know_memories(project: ToubaProject) -> None:
+    project.write("notes.tb", REMEMBERING)
+    project.bind("tool:notes/Count", counting)
+    with ToubaEngine(project_root=project.root) as engine:
+        run = engine.run("notes.tb", manifest=project.manifest, owner="north")
+    assert run.result == "north"
+    read = [{"memory_ref": MEMORY, "operation": "read"}]
+    assert_trace_events(run.trace, kind="tool_completed", where=lambda each: each["data"]["memories"] == read)
+
+    body = inspect.getsource(counting)
+    head = f"from typing import Any\nfrom touba_sdk import create_tool_result, define_tool\nMEMORY = {MEMORY!r}\n"
+    project.write("count.py", f"{head}{body}\ndefine_tool(tool_ref='tool:notes/Count', run=counting)\n")
+    resources = {MEMORY: {"operations": ["read"], "scope": "owner", "owner": "south"}}
+    answer = project.call("count.py", "tool:notes/Count", effect="read", resources=resources)
+    assert (answer.value, answer.memory_metadata) == ("south", read)
+    assert project.call("count.py", "tool:notes/Count").memory_metadata == [], "it fails without the memory"
 
 
 # The plugin

@@ -225,3 +225,35 @@ def test_sort_by_texts_charges_their_length() -> None:
 
 def test_ordinal_is_the_place_in_the_declaration() -> None:
     assert [ordinal(TABLE, make_choice(meter(), CHOICE, name, {})) for name in ("High", "Low")] == [2, 0]
+
+
+# Sizes that are not counted one by one.
+
+
+NESTED = ("List", ("Optional", ("List", "Text")))
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@given(values(TABLE, ("List", NESTED)), values(TABLE, ("List", NESTED)))
+def test_joined_lists_are_as_large_and_deep_as_new_ones(a: ListValue, b: ListValue) -> None:
+    joined = FUNCTIONS["add.list"](meter(), a, b)
+    new = make_list(meter(), a.items + b.items)
+    assert (joined.items, joined.size, joined.depth) == (new.items, new.size, new.depth)
+
+
+@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow])
+@given(values(TABLE, ("Map", NESTED)), values(TABLE, ("Map", NESTED)), st.data())
+def test_merged_maps_are_as_large_and_deep_as_new_ones(a: MapValue, b: MapValue, data: st.DataObject) -> None:
+    keys = data.draw(st.lists(st.sampled_from([*a.entries, *b.entries, "x"]), max_size=3))
+    some = make_map(meter(), {**b.entries, **{key: make_list(meter(), ()) for key in keys}})
+    merged = FUNCTIONS["merge"](meter(), a, some)
+    new = make_map(meter(), {**a.entries, **some.entries})
+    assert list(merged.entries.items()) == list(new.entries.items())
+    assert (merged.size, merged.depth) == (new.size, new.depth)
+
+
+def test_a_merged_map_without_its_deepest_part_is_less_deep() -> None:
+    deep = make_list(meter(), (make_list(meter(), (1,)),))
+    a = make_map(meter(), {"a": deep, "b": 1})
+    assert (a.depth, FUNCTIONS["merge"](meter(), a, make_map(meter(), {"b": 2})).depth) == (3, 3)
+    assert FUNCTIONS["merge"](meter(), a, make_map(meter(), {"a": 2})).depth == 1

@@ -11,7 +11,7 @@ import os
 from ..codec import ExactNumber, JsonInvalid, decode
 from ..errors import ToubaFailure
 from ..limits import LIMITS, REQUEST_BYTES
-from ..options import MEMBERS, SLIPS, WORDS, Option, nearest, options_of
+from ..options import LABEL_CHARACTERS, MEMBERS, SLIPS, WORDS, Option, is_label, nearest, options_of
 from ..project.files import check_path, read_file, shown
 
 TYPE_CHECKING = False
@@ -213,6 +213,10 @@ def check_value(row: Option, value: Any, label: str) -> Any:
         if value not in WORDS[row.name]:
             words = " or ".join(f"`{word}`" for word in WORDS[row.name])
             raise ToubaFailure("OptionInvalid", f"{label} takes {words}")
+        return value
+    if kind == "label":
+        if not is_label(value):
+            raise ToubaFailure("OptionInvalid", f"{label} takes 1 to {LABEL_CHARACTERS} characters in one line")
         return value
     if not value:
         raise ToubaFailure("OptionInvalid", f"{label} is empty")

@@ -12,15 +12,21 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from ..runtime.interrupts import Interrupts
+
 CHECK_PROTOCOL = "touba-check-v1"
 
 
-def command(words: list[str]) -> int:
-    """Run the command and print its document or text; gives the exit code."""
+def command(words: list[str], interrupts: Interrupts) -> int:
+    """Run the command and print its document or text; gives the exit code.
+
+    Raises:
+        Cancelled: the end was asked for meanwhile.
+    """
     as_json = inputs.wants_json(words)
     document: dict[str, Any] = {"protocol": CHECK_PROTOCOL, "diagnostics": [], "error": None}
     try:
-        code = _check(words, document, as_json)
+        code = _check(words, document, as_json, interrupts)
     except Exception as fault:
         failure = inputs.as_failure(fault)
         document["error"] = error_object(failure)
@@ -32,8 +38,8 @@ def command(words: list[str]) -> int:
     return code
 
 
-def _check(words: list[str], document: dict[str, Any], as_json: bool) -> int:
-    options = inputs.read_options("check", words)
+def _check(words: list[str], document: dict[str, Any], as_json: bool, interrupts: Interrupts) -> int:
+    options = inputs.read_options("check", words, interrupts)
     compiled = inputs.compile_options(options)
     found = compiled.diagnostics
     errors = sum(each.severity == "error" for each in found)

@@ -189,13 +189,17 @@ def _system() -> dict[str, Any]:
 
 
 def _ends_everything() -> bool:
-    """Whether the runtime can become the parent of what handlers leave behind, and find it."""
+    """Whether the runtime can find what handlers leave behind and end it, and the system does so where it is killed."""
     if sys.platform != "linux" or not os.path.exists(f"/proc/self/task/{os.getpid()}/children"):
         return False
+    from ..runtime.life_line import LifeLine
+
     try:
         from ctypes import CDLL
 
-        return hasattr(CDLL(None), "prctl")
+        line = LifeLine()
+        line.close()
+        return line.signals and hasattr(CDLL(None), "prctl")
     except (ImportError, OSError):
         return False
 

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from ..codec import encode
 from ..errors import CODES, ToubaFailure
 from ..language import diagnostics
 from ..language.pages import read_page
 from ..options import nearest
-from ..outcomes import PHASES
 from ..project.files import shown
-from ..runtime.envelope import error_object, exit_code
 from .arguments import parse
 from .findings import FINDINGS
-from .inputs import as_failure, wants_json
-from .output import error_text, note, print_document, print_text
+from .tell import tell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,22 +24,7 @@ def command(words: list[str]) -> int:
         "protocol": EXPLAIN_PROTOCOL, "code": None, "kind": None, "title": None, "why": None, "hint": None,
         "phase": None, "catchable": None, "wrong": [], "right": [], "error": None,
     }  # fmt: skip
-    code = 0
-    text = ""
-    try:
-        text = _explain(_read_code(words), document)
-    except Exception as fault:
-        failure = as_failure(fault)
-        document["error"] = error_object(failure)
-        code = exit_code(failure)
-    is_told = True
-    if wants_json(words):
-        is_told = print_document(encode(document))
-    elif document["error"] is not None:
-        note(error_text(document["error"]))
-    else:
-        is_told = print_text(text)
-    return code if is_told else PHASES["internal"]
+    return tell(words, document, lambda: _explain(_read_code(words), document))
 
 
 def _read_code(words: list[str]) -> str:

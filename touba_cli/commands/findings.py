@@ -41,7 +41,7 @@ FINDINGS: dict[str, tuple[str, str]] = {
     "SystemUntested": ("Touba is not tested on this system.", "Use Linux where it matters."),
     "ProcessesMayRemain": (
         "The system does not let Touba end everything that handlers leave behind.",
-        "Mount /proc and use a Python with ctypes; else watch what your handlers start.",
+        "Use a full Linux with /proc and a Python with ctypes; else watch what your handlers start.",
     ),
     "FewOpenFiles": ("Few files may be open at once.", f"Raise the limit to {OPEN_FILES} or more: `ulimit -n`."),
 }

@@ -8,9 +8,9 @@ from ..codec import encode
 from ..errors import ToubaFailure
 from ..outcomes import PHASES
 from ..project.files import OutputFile, cause, inside, shown
-from ..runtime.envelope import error_object, exit_code
 from . import inputs
-from .output import STDOUT, ClosedPipe, error_text, note, print_document, print_text, visible_bytes, write_all
+from .output import STDOUT, ClosedPipe, note, print_document, print_text, visible_bytes, write_all
+from .tell import tell_failure
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from ..language.diagnostics import Diagnostic
     from ..project.sources import ProjectSources
+    from ..runtime.interrupts import Interrupts
 
 FORMAT_PROTOCOL = "touba-format-v1"
 
@@ -25,26 +26,26 @@ FORMAT_PROTOCOL = "touba-format-v1"
 STDIN_NAME = "<stdin>"
 
 
-def command(words: list[str]) -> int:
-    """Run the command and print its document or text; gives the exit code."""
+def command(words: list[str], interrupts: Interrupts) -> int:
+    """Run the command and print its document or text; gives the exit code.
+
+    Raises:
+        Cancelled: the end was asked for meanwhile. Files are in the old layout or in the new one.
+    """
     as_json = inputs.wants_json(words)
     document: dict[str, Any] = {
         "protocol": FORMAT_PROTOCOL, "files": [], "text": None, "diagnostics": [], "error": None,
     }  # fmt: skip
     try:
-        code = _format(words, document, as_json)
+        code = _format(words, document, as_json, interrupts)
     except Exception as fault:
-        failure = inputs.as_failure(fault)
-        document["error"] = {**error_object(failure), "diagnostics": []}  # they stand beside it
-        code = exit_code(failure)
-        if not as_json:
-            note(error_text({**document["error"], "hint": None} if document["diagnostics"] else document["error"]))
+        code = tell_failure(fault, document, as_json)
     if as_json and not print_document(encode(document)):
         code = PHASES["internal"]
     return code
 
 
-def _format(words: list[str], document: dict[str, Any], as_json: bool) -> int:
+def _format(words: list[str], document: dict[str, Any], as_json: bool, interrupts: Interrupts) -> int:
     options = inputs.read_options("format", words)
     only_check = options.get("check", False)
     paths: list[str] = options.get("files", [])
@@ -63,7 +64,11 @@ def _format(words: list[str], document: dict[str, Any], as_json: bool) -> int:
         status = "refused" if text is None else "unchanged" if text == data else "changed"
         if status == "changed" and text is not None:
             if not only_check:
-                _replace(os.path.join(root, path), path, text)
+                interrupts.attend()  # a request to end waits until the file is in its place
+                try:
+                    _replace(os.path.join(root, path), path, text)
+                finally:
+                    interrupts.raise_at_end()
             if not as_json:
                 written = print_text(shown(path)) and written
         document["files"].append({"file": path, "status": status})

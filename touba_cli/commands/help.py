@@ -20,7 +20,14 @@ COMMANDS: dict[str, str] = {
 #: what commands take besides options and a program
 OPERANDS: dict[str, str] = {"explain": " CODE", "format": " FILES…", "eval": " EXPRESSION"}
 
-_PLACEHOLDERS = {"path": "PATH", "ref": "REF", "id": "ID", "json": "JSON|@FILE|-", "numbers": "JSON|@FILE|-"}
+_PLACEHOLDERS = {
+    "path": "PATH",
+    "ref": "REF",
+    "id": "ID",
+    "label": "NAME",
+    "json": "JSON|@FILE|-",
+    "numbers": "JSON|@FILE|-",
+}
 
 #: options that are words of the command line
 _POSITIONAL = frozenset(("source", "files", "expression"))

@@ -77,8 +77,11 @@ def read_stdin(interrupts: Interrupts | None, *, first_line: bool = False) -> by
 def read_options(command: str, words: list[str], interrupts: Interrupts | None = None) -> dict[str, Any]:
     """The options of a command: those of its command line and those of the request that it names.
 
+    From here on the end of the standard input of an attached command asks for its end.
+
     Raises:
         ToubaFailure: whatever is wrong with them.
+        Cancelled: the end was asked for meanwhile.
     """
     options = parse(command, words, lambda: read_stdin(interrupts))
     attached = options.get("attached", False)
@@ -88,6 +91,8 @@ def read_options(command: str, words: list[str], interrupts: Interrupts | None =
         return options
     del options["request"]
     data = read_stdin(interrupts, first_line=attached)
+    if attached and interrupts is not None:
+        interrupts.attach(STDIN)
     return merge(options, from_request(command, _read_request(data)))
 
 

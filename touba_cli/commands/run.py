@@ -100,8 +100,6 @@ class Run:
         self._result_out = options.get("result_out")
         started = time.monotonic()
         self._run_id = options.get("run_id", self._run_id)
-        if options.get("attached"):
-            self._interrupts.attach(inputs.STDIN)
         _check_program_options(options)
         root, started_in = inputs.enter_project(options)
         if "trace_out" in options:
@@ -172,7 +170,9 @@ class Run:
             return read_secrets(options["secrets"], root)
 
         tools = reachable_tools(program, entry)
-        handlers = bind_tools(program, tools, manifest, open_secrets, root, python, self._warnings)
+        handlers = bind_tools(
+            program, tools, manifest, open_secrets, root, python, table, options.get("owner"), self._warnings
+        )
         granted = {ref: handler.grants for ref, handler in handlers.items()}
         run_limits = RunLimits(**{name: value for name, value in limits.items() if name != "deadline_ms"})
         detailed = options.get("trace_pure_functions", "full") == "full"

@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from ..project.secrets import Secrets
     from ..values.check import TypeTable
     from ..values.model import Meter, Value
+    from .memories import Memories
 
 #: what AIR can require and this runtime has; the rest of the language compiles and cannot run yet
-AVAILABLE_FEATURES = frozenset(("attempt", "tools"))
+AVAILABLE_FEATURES = frozenset(("attempt", "memory", "tools"))
 
 #: kinds of callables that can be an entry
 ENTRY_KINDS = ("strategy", "skill", "function")
@@ -49,7 +50,13 @@ class Handler:
     )
 
     def __init__(
-        self, tool: Callable, binding: Binding, argv: list[str], environment: dict[str, str], secrets: dict[str, str]
+        self,
+        tool: Callable,
+        binding: Binding,
+        argv: list[str],
+        environment: dict[str, str],
+        secrets: dict[str, str],
+        memories: Memories | None,
     ):
         self.ref = tool.ref
         self.argv = argv
@@ -64,8 +71,8 @@ class Handler:
         self.grants: frozenset[str] = frozenset(tool.requires)
         #: the program's handle → the secret
         self.secrets = secrets
-        #: memory → what the tool may do with it; programs cannot declare memories yet, so none may be named
-        self.memories: dict[str, tuple[str, ...]] = {}
+        #: the memories that the tool declares; None where it declares none
+        self.memories = memories
         self.timeout_ms = binding.timeout(tool.timeout_ms)
         #: where that is set, in words
         self.timeout_from = binding.timeout_from(tool.timeout_ms)
@@ -256,6 +263,8 @@ def bind_tools(
     open_secrets: Function[[], Secrets | None],
     root: str,
     default_python: str,
+    table: TypeTable,
+    owner: str | None,
     warnings: list[dict[str, str]],
 ) -> dict[str, Handler]:
     """Resolve the handler of every tool.
@@ -267,11 +276,13 @@ def bind_tools(
         open_secrets: gives the secrets file that was named, or None.
         root: the project root, absolute.
         default_python: the interpreter where the manifest names none.
+        table: the program's types.
+        owner: whose values are meant in memories of scope `owner`, or None.
         warnings: gets what is odd but harmless.
 
     Raises:
-        ToubaFailure: ToolUnbound, HandlerKindUnavailable, GrantMissing, SecretMissing, SecretTooShort, SecretExposed,
-            HandlerMissing, PathOutsideProject.
+        ToubaFailure: ToolUnbound, HandlerKindUnavailable, GrantMissing, OwnerMissing, SecretMissing, SecretTooShort,
+            SecretExposed, HandlerMissing, PathOutsideProject.
     """
     if manifest is not None:
         _warn_of_strangers(program, manifest, warnings)
@@ -309,8 +320,14 @@ def bind_tools(
                     hint="Name it: `secrets` in Python, --secrets=FILE at a terminal.",
                 )  # fmt: skip
             values[handle] = secrets.resolve(bound, ref)
+        memories = None
+        if tool.reads or tool.writes:
+            from .memories import Memories
+
+            memories = Memories(tool, program, table, owner)
         argv = launcher.command(binding)
-        handlers[ref] = Handler(tool, binding, argv, handler_environment(root, binding.environment), values)
+        environment = handler_environment(root, binding.environment)
+        handlers[ref] = Handler(tool, binding, argv, environment, values, memories)
     return handlers
 
 

@@ -30,6 +30,9 @@ SDK_CODES = frozenset(
 #: codes of the table under which a handler may report besides: it could not read its request
 _REQUEST_CODES = frozenset(("JsonInvalid", "DocumentInvalid"))
 
+#: codes that a handler may not report: they say what the runtime has found out
+RUNTIME_CODES = frozenset(CODES) - SDK_CODES - _REQUEST_CODES
+
 _LETTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
 _CODE = _LETTERS | frozenset("0123456789_.-")
 
@@ -46,7 +49,7 @@ def code_fault(code: str) -> str | None:
     """
     if code[:1] not in _LETTERS or not _CODE.issuperset(code):
         return "its error has a code that is not spelt like one: a letter, then letters, digits, `_`, `.` and `-`"
-    if code in CODES and code not in SDK_CODES and code not in _REQUEST_CODES:
+    if code in RUNTIME_CODES:
         return f"its error has the code `{code}`, which only the runtime gives"
     return None
 

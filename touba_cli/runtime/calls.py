@@ -18,6 +18,7 @@ from ..limits import (
     ERROR_MESSAGE_CHARACTERS,
     HANDLER_GRACE_MS,
     LINGER_MS,
+    SECRET_CHARACTERS,
     STDERR_FORWARDED_BYTES,
     STDERR_TAIL_BYTES,
 )
@@ -58,7 +59,7 @@ def build_request(need: Need, handler: Handler, run_id: str, timeout_ms: int) ->
             "max_request_bytes": handler.max_request_bytes,
             "max_response_bytes": handler.max_response_bytes,
         },
-        "resources": {},
+        "resources": handler.memories.resources() if handler.memories is not None else {},
         "deadline_ms": timeout_ms,
         "effect": {
             "kind": need.effect,
@@ -254,9 +255,8 @@ class HandlerCall:
             if child.stderr < 0 or not self._read_errors():
                 break
         self._relay.close()
-        fault = child.start_fault()
         child.release()
-        self.settled = self._outcome() if fault is None else not_started(self.need.ref, fault)
+        self.settled = self._outcome()
         if not collected:
             self._relay.note(f"the handler of {self.need.ref} could not be killed; process {child.pid} remains\n")
 
@@ -290,11 +290,7 @@ class HandlerCall:
             message = f"the answer of {ref} holds a secret; it was withheld"
             return Settled.failed("SecretLeak", message, effect=self._effect(stated))
         if document["ok"]:
-            stranger = _undeclared(document.get("memory_metadata") or [], self._handler.memories)
-            if stranger is not None:
-                message = f"the answer of {ref} says that it has used {stranger}, which the tool does not declare"
-                return Settled.failed("MemoryNotDeclared", message, effect=self._effect("done"))
-            return Settled.given(document.get("value"))
+            return self._given(document.get("value"), document.get("memory_metadata") or [])
         error = document["error"]
         why_not = code_fault(error["code"])
         if why_not is not None:
@@ -308,6 +304,20 @@ class HandlerCall:
             own=error["code"] not in SDK_CODES,
         )
 
+    def _given(self, value: Any, statements: list[dict[str, Any]]) -> Settled:
+        """The value, where what the answer says of memories is as the tool declares it."""
+        if not statements:
+            return Settled.given(value)
+        from .memories import undeclared, used
+
+        memories = self._handler.memories
+        for position, each in enumerate(statements):
+            why = undeclared(()) if memories is None else memories.fault(each)
+            if why is not None:
+                message = f"the answer of {self.need.ref} is not as declared: memory_metadata[{position}]: {why}"
+                return Settled.failed("MemoryNotDeclared", message, effect=self._effect("done"))
+        return Settled.given(value, used(statements))
+
     def _unstated(self, code: str, message: str) -> Settled:
         return Settled.failed(code, message, effect=self._effect(None))
 
@@ -320,19 +330,6 @@ class HandlerCall:
 def not_started(ref: str, fault: OSError) -> Settled:
     """The outcome of a call whose handler could not be started: nothing happened."""
     return Settled.failed("HandlerNotStarted", f"the handler of {ref} could not be started: {cause(fault)}")
-
-
-def _undeclared(statements: list[dict[str, Any]], memories: dict[str, tuple[str, ...]]) -> str | None:
-    """The first statement about a memory that is not among those of a tool, in words; None where all are.
-
-    Parameters:
-        statements: the member `memory_metadata` of a response.
-        memories: reference of a memory → what the tool may do with it: "read", "write".
-    """
-    for each in statements:
-        if each["operation"] not in memories.get(each["memory_ref"], ()):
-            return f"{each['memory_ref'][:100]} (`{each['operation']}`)"
-    return None
 
 
 #: how a line of `touba-progress-v1` begins
@@ -377,7 +374,8 @@ class Relay:
         #: whether the last line that was forwarded goes on
         self._inside = False
         parts = {part.strip() for secret in secrets for part in (secret, *secret.splitlines())}
-        self._secrets = sorted((part.encode("utf-8") for part in parts if len(part) >= 8), key=len, reverse=True)
+        long_enough = [part.encode("utf-8") for part in parts if len(part) >= SECRET_CHARACTERS]
+        self._secrets = sorted(long_enough, key=len, reverse=True)
         self._forward = forward
         self._held = b""
         self._room = STDERR_FORWARDED_BYTES

@@ -23,8 +23,10 @@ if TYPE_CHECKING:
     from .admission import Handler
     from .calls import HandlerCall
     from .interrupts import Interrupts
-    from .machine import Machine, Message, Need, Outcome, Progress
+    from .machine import Machine, Need, Outcome, Progress
+    from .orphans import Strays
     from .spawn import Spawner
+    from .teller import Message
 
 
 class Host:
@@ -93,7 +95,7 @@ class Driver:
 
     __slots__ = (
         "_calls", "_deadline", "_deadline_ms", "_handlers", "_host", "_identity", "_interrupts", "_machine",
-        "_messages", "_spawner", "_trace", "_warnings",
+        "_messages", "_spawner", "_strays", "_trace", "_warnings",
     )  # fmt: skip
 
     def __init__(
@@ -118,6 +120,7 @@ class Driver:
         self._messages: list[Message] = []
         self._warnings: list[dict[str, str]] = []
         self._spawner: Spawner | None = None
+        self._strays: Strays | None = None
 
     def run(self) -> Ended:
         """Drive the machine to its outcome. Afterwards no process and no descriptor of the run is left."""
@@ -131,6 +134,8 @@ class Driver:
 
                 self._spawner.close()
                 end_orphans()
+            if self._strays is not None:
+                self._strays.close()
         if self._machine.events_left_out:
             text = (
                 f"the trace does not tell of {self._machine.events_left_out} more calls, messages and caught failures; "
@@ -195,7 +200,7 @@ class Driver:
     def _start(self, need: Need) -> None:
         # A run that calls no handler does not need them.
         from .calls import HandlerCall, build_request, not_started
-        from .orphans import adopt_orphans
+        from .orphans import Strays, adopt_orphans
         from .spawn import Spawner
 
         handler = self._handlers[need.ref]
@@ -225,13 +230,16 @@ class Driver:
         try:
             if self._spawner is None:
                 self._spawner = Spawner()
-            child = self._spawner.start(handler.argv, handler.environment, foreign=handler.foreign)
+            child = self._spawner.start(handler.argv, handler.environment)
         except OSError as fault:
             self._machine.settle(need.occurrence, not_started(need.ref, fault))
             return
         self._calls.append(HandlerCall(need, handler, child, request, timeout_ms, now, self._host.stderr))
         if first and not handler.foreign:
             adopt_orphans()
+        if self._strays is None:
+            self._strays = Strays()
+        self._strays.expect(child.pid)
 
     def _wait(self) -> None:
         """Until a handler has answered. Raises as `_look` does."""
@@ -250,6 +258,8 @@ class Driver:
                 owners[descriptor] = call
             look = call.next_look(now)
             due = look if due is None else min(due, look)
+        if self._strays is not None:
+            due = self._strays.due if due is None else min(due, self._strays.due)
         for descriptor in self._interrupts.descriptors():
             poll.register(descriptor, READABLE)
         wait = -1 if due is None else max(0, int((due - now) * 1000) + 1)
@@ -262,6 +272,8 @@ class Driver:
         now = time.monotonic()
         for call in self._calls:
             call.tick(now)
+        if self._strays is not None and now >= self._strays.due:
+            self._strays.look()
 
     def _settle(self) -> bool:
         """Hand the outcomes of finished calls to the machine; whether there were any."""
@@ -271,6 +283,8 @@ class Driver:
                 self._calls.remove(call)
                 self._machine.settle(call.need.occurrence, call.settled)
                 found = True
+        if found and self._strays is not None:
+            self._strays.look()  # what these have left behind
         return found
 
     def _stop_calls(self, message: str) -> bool:

@@ -4,8 +4,9 @@ The end is asked for by SIGTERM, by SIGINT, and by the end of the life line. How
 main thread does:
 
 * while it reads the request and while it drives the machine it polls, and `look` tells;
-* while it compiles and admits a program it is busy with nothing but Python: between `raise_at_end` and `attend` a
-  request raises `Cancelled` in the middle of that, and a timer looks at the life line and at the run's deadline;
+* while it compiles and admits a program, and in all commands but `run`, it is busy with nothing but Python: between
+  `raise_at_end` and `attend` a request raises `Cancelled` in the middle of that, and a timer looks at the life line and
+  at the run's deadline;
 * while it writes the result document it may be stuck in a pipe that nobody reads: after `leave_when_stuck` the timer
   ends the process when the end was asked for and nothing moves.
 """
@@ -14,18 +15,22 @@ from __future__ import annotations
 
 import os
 import select
+import sys
 import time
 
 from . import signals
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from sys import UnraisableHookArgs
     from typing import Literal
 
 READABLE = select.POLLIN | select.POLLHUP | select.POLLERR
 
 #: seconds between two looks of the timer, and looks without progress after which a stuck process leaves
 _TICK = 0.25
+#: seconds after which what was raised in vain is raised again
+_AGAIN = 0.001
 _STUCK = 6
 #: the exit code of a run that was cancelled
 _CANCELLED = 130
@@ -40,11 +45,6 @@ class Cancelled(BaseException):
 
 class Overdue(BaseException):
     """The run's deadline has passed before it began. No `Exception`, for the same reason."""
-
-
-def unblock() -> None:
-    """Take the signals that an engine blocks while it starts this process; those that wait come now."""
-    signals.pthread_sigmask(signals.SIG_UNBLOCK, _NEEDED)
 
 
 class Interrupts:
@@ -65,6 +65,8 @@ class Interrupts:
     def attach(self, descriptor: int) -> None:
         """From now on the end of this descriptor counts: standard input of an attached runtime."""
         self._life_line = descriptor
+        if self._mode == "raise":
+            self._set_timer()
 
     def watch_signals(self) -> None:
         """Take SIGTERM and SIGINT: a first one never kills the process. For the main thread only."""
@@ -77,7 +79,8 @@ class Interrupts:
             signals.signal(number, self._on_signal)
         # Where an application ignores this one, so would we, and the system would not tell how handlers end.
         signals.signal(signals.SIGCHLD, signals.SIG_DFL)
-        unblock()
+        # Those that an engine or we ourselves have held back come now.
+        signals.pthread_sigmask(signals.SIG_UNBLOCK, _NEEDED)
 
     def _on_signal(self, number: int, frame: object) -> None:
         self.requests += 1
@@ -99,6 +102,14 @@ class Interrupts:
             self._mode = "look"
             raise Overdue
 
+    def _on_unraisable(self, unraisable: UnraisableHookArgs) -> None:
+        """What is raised where nothing can be raised (in a callback of the import system, for example) comes again."""
+        if unraisable.exc_type not in (Cancelled, Overdue):
+            sys.__unraisablehook__(unraisable)
+            return
+        self._mode = "raise"
+        self._set_timer(_AGAIN)
+
     def raise_at_end(self, due: float | None = None) -> None:
         """From here to `attend` a request to end raises `Cancelled` wherever the main thread is just then.
 
@@ -107,7 +118,9 @@ class Interrupts:
         """
         self._mode = "raise"
         self._due = due
-        self._set_timer()
+        sys.unraisablehook = self._on_unraisable
+        if due is not None or self._life_line is not None:
+            self._set_timer()
         self.look()
         self._raise()
 
@@ -125,9 +138,9 @@ class Interrupts:
         """Something was written."""
         self._stuck = 0
 
-    def _set_timer(self) -> None:
+    def _set_timer(self, first: float = _TICK) -> None:
         signals.signal(signals.SIGALRM, self._on_timer)
-        signals.setitimer(signals.ITIMER_REAL, _TICK, _TICK)
+        signals.setitimer(signals.ITIMER_REAL, first, _TICK)
 
     def descriptors(self) -> list[int]:
         """What to poll for reading."""

@@ -1,8 +1,9 @@
-"""Processes that handlers leave behind in sessions of their own (Linux).
+"""Processes that handlers start outside their group, in sessions of their own for example (Linux).
 
-A handler's group is killed when its call is over, but whoever made a new session is not in that group any more. As a
-*child subreaper* the runtime becomes the parent of such processes when theirs ends, and can end them, too. Where the
-system does not offer this, they are left to their own.
+A handler's group is killed when its call is over, but whoever made a new one is not in it any more. As a *child
+subreaper* the runtime becomes the parent of such processes when theirs ends, and can end them, too. For the case that
+it is itself killed, it looks for such groups from time to time, and gives each a life line. Where the system does not
+offer this, they are left to their own.
 """
 
 from __future__ import annotations
@@ -12,9 +13,17 @@ import sys
 import time
 
 from ..limits import REAP_MS
+from .life_line import LifeLine
 from .signals import SIGKILL
 
 _SET_CHILD_SUBREAPER = 36
+
+#: seconds from the start of a handler to the first look for groups, and between two at most; they double in between
+_FIRST_LOOK = 0.05
+_PAUSE = 1.0
+#: how many groups get a life line, and how many processes are looked at
+_GROUPS = 32
+_PROCESSES = 1_000
 
 
 def adopt_orphans() -> None:
@@ -32,7 +41,7 @@ def adopt_orphans() -> None:
 def end_orphans() -> None:
     """Kill and collect every child of this process. For moments when no handler is at work."""
     until = time.monotonic() + REAP_MS / 1000
-    while children := _children():
+    while children := _children("self"):
         for pid in children:
             try:
                 os.kill(pid, SIGKILL)
@@ -44,12 +53,73 @@ def end_orphans() -> None:
         time.sleep(0.001)
 
 
-def _children() -> list[int]:
+class Strays:
+    """The groups that handlers have made besides their own, each with a life line.
+
+    ``due`` is when to look again, in monotonic seconds.
+    """
+
+    __slots__ = ("_known", "_lines", "_pause", "due")
+
+    def __init__(self) -> None:
+        #: groups that are taken care of
+        self._known = {os.getpgrp()}
+        self._lines: list[LifeLine] = []
+        self._pause = _FIRST_LOOK
+        self.due = float("inf")
+
+    def expect(self, handler: int) -> None:
+        """A handler was started; its group has a life line. What it does first is looked at soon."""
+        self._known.add(handler)
+        self._pause = _FIRST_LOOK
+        self.due = time.monotonic() + self._pause
+
+    def look(self) -> None:
+        """Give a life line to every group that has none."""
+        self._pause = min(2 * self._pause, _PAUSE)
+        self.due = time.monotonic() + self._pause
+        for pid in _descendants():
+            try:
+                group = os.getpgid(pid)
+            except ProcessLookupError:
+                continue
+            if group not in self._known and len(self._lines) < _GROUPS:
+                self._watch(group)
+
+    def _watch(self, group: int) -> None:
+        try:
+            line = LifeLine()
+        except OSError:
+            return  # no descriptor is left: handlers need them more
+        if line.kill_at_end(group):
+            self._known.add(group)
+            self._lines.append(line)
+        else:
+            line.close()
+
+    def close(self) -> None:
+        """End the life lines: what still lives of these groups is killed."""
+        for line in self._lines:
+            line.close()
+        self._lines = []
+
+
+def _descendants() -> list[int]:
+    """The processes below this one."""
+    found = _children("self")
+    for pid in found:  # which grows meanwhile
+        if len(found) > _PROCESSES:
+            break
+        found += _children(str(pid))
+    return found
+
+
+def _children(process: str) -> list[int]:
     found: list[int] = []
     try:
-        for task in os.listdir("/proc/self/task"):
-            with open(f"/proc/self/task/{task}/children", encoding="ascii") as file:
+        for task in os.listdir(f"/proc/{process}/task"):
+            with open(f"/proc/{process}/task/{task}/children", encoding="ascii") as file:
                 found.extend(int(pid) for pid in file.read().split())
     except OSError:
-        return []  # a system without this list
+        return []  # a system without this list, or the process has ended
     return found

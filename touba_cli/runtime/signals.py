@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         SIGKILL,
         SIGPIPE,
         SIGTERM,
+        SIGXFSZ,
         pthread_sigmask,
         set_wakeup_fd,
         setitimer,
@@ -28,6 +29,7 @@ else:
     ITIMER_REAL, SIG_BLOCK, SIG_DFL = _signals.ITIMER_REAL, _signals.SIG_BLOCK, _signals.SIG_DFL
     SIG_UNBLOCK, SIGALRM, SIGCHLD = _signals.SIG_UNBLOCK, _signals.SIGALRM, _signals.SIGCHLD
     SIGINT, SIGKILL, SIGPIPE, SIGTERM = _signals.SIGINT, _signals.SIGKILL, _signals.SIGPIPE, _signals.SIGTERM
+    SIGXFSZ = _signals.SIGXFSZ
     pthread_sigmask, set_wakeup_fd = _signals.pthread_sigmask, _signals.set_wakeup_fd
     setitimer, signal = _signals.setitimer, _signals.signal
 
@@ -39,15 +41,22 @@ __all__ = [
     "SIGKILL",
     "SIGPIPE",
     "SIGTERM",
+    "SIGXFSZ",
     "SIG_BLOCK",
     "SIG_DFL",
     "SIG_UNBLOCK",
+    "hold",
     "name_of",
     "pthread_sigmask",
     "set_wakeup_fd",
     "setitimer",
     "signal",
 ]
+
+
+def hold() -> None:
+    """Let the signals that ask for an end wait until `interrupts` can take them: Python would die of them, or raise."""
+    pthread_sigmask(SIG_BLOCK, (SIGINT, SIGTERM))
 
 
 def name_of(number: int) -> str:

@@ -1,19 +1,18 @@
 """Starting and ending handler processes on POSIX systems: descriptors, sessions, exit, groups.
 
 A handler is the leader of a session of its own. Its standard streams are pipes of the runtime; descriptor 3 is the
-read end of the *life line*, a pipe whose write end only the runtime holds: it never carries a byte, and its end tells
-the handler that the runtime is gone.
+read end of its *life line* (`life_line`), a pipe whose write end only the runtime holds.
 """
 
 from __future__ import annotations
 
 import errno
 import os
-import sys
 import time
 
 from ..limits import REAP_MS
 from . import signals
+from .life_line import LifeLine
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,10 +21,6 @@ if TYPE_CHECKING:
 #: the descriptor of the life line in a handler, and the variable that says so
 LIFE_LINE = 3
 LIFE_LINE_VARIABLE = "TOUBA_HANDLER"
-
-#: the descriptor on which the start of a foreign command is reported, and the script that reports
-_STATUS = 4
-_WRAPPER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "exec_wrapper.py")
 
 #: what a handler sees of the runtime's environment; PYTHONPATH and TOUBA_HANDLER are set, the rest is handed on
 INHERITED = ("PATH", "LANG", "TZ", "TMPDIR")
@@ -38,7 +33,7 @@ _BUSY_PAUSE = 0.05
 _waitid = getattr(os, "waitid", None)
 
 #: signals that a handler gets with their default meaning, whatever the runtime made of them
-_DEFAULT_SIGNALS = (signals.SIGINT, signals.SIGTERM, signals.SIGPIPE, signals.SIGCHLD)
+_DEFAULT_SIGNALS = (signals.SIGINT, signals.SIGTERM, signals.SIGPIPE, signals.SIGCHLD, signals.SIGXFSZ)
 
 
 def handler_environment(root: str, granted: tuple[str, ...]) -> dict[str, str]:
@@ -50,88 +45,64 @@ def handler_environment(root: str, granted: tuple[str, ...]) -> dict[str, str]:
 
 
 class Spawner:
-    """Starts the handlers of one run. Owns the life line; `close` gives its descriptors back."""
+    """Starts the handlers of one run. `close` gives back the descriptors that it holds for that."""
 
-    __slots__ = ("_held", "_read", "_write")
+    __slots__ = ("_held",)
 
     def __init__(self) -> None:
-        # A pipe end that is itself one of 0 to 4 would be overwritten while another is moved there. Whatever of these
+        # A pipe end that is itself one of 0 to 3 would be overwritten while another is moved there. Whatever of these
         # numbers is free is therefore held for as long as handlers are started.
         self._held: list[int] = []
-        self._read = self._write = -1
         while True:
             descriptor = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
-            if descriptor > _STATUS:
+            if descriptor > LIFE_LINE:
                 os.close(descriptor)
                 break
             self._held.append(descriptor)
-        self._read, self._write = os.pipe()
         _keep_descriptors_here()
 
-    def start(self, argv: list[str], environment: dict[str, str], *, foreign: bool = False) -> Child:
+    def start(self, argv: list[str], environment: dict[str, str]) -> Child:
         """Start a process.
 
         Parameters:
             argv: the argument list; its first word is an absolute path.
             environment: all of its environment.
-            foreign: it is no Python script, so nothing in it watches the life line. Where the system can end it with
-                the runtime, it is started through a script that asks for that; whether it started is then known
-                later: `Child.start_fault`.
 
         Raises:
             OSError: it could not be started; nothing is left behind.
         """
         opened: list[int] = []
+        life_line: LifeLine | None = None
         try:
             for _ in range(3):
                 opened.extend(os.pipe())
             stdin_read, stdin_write, stdout_read, stdout_write, stderr_read, stderr_write = opened
+            life_line = LifeLine()
             given = [stdin_read, stdout_write, stderr_write]
-            status = -1
             actions = [
                 (os.POSIX_SPAWN_DUP2, stdin_read, 0),
                 (os.POSIX_SPAWN_DUP2, stdout_write, 1),
                 (os.POSIX_SPAWN_DUP2, stderr_write, 2),
-                (os.POSIX_SPAWN_DUP2, self._read, LIFE_LINE),
+                (os.POSIX_SPAWN_DUP2, life_line.read, LIFE_LINE),
             ]
-            wrapped = wrapped_command(argv, sys.platform, sys.executable) if foreign else None
-            if wrapped is not None:
-                argv = wrapped
-                opened.extend(os.pipe())
-                status, status_write = opened[-2:]
-                given.append(status_write)
-                actions.append((os.POSIX_SPAWN_DUP2, status_write, _STATUS))
             pid = _spawn(argv, environment, actions)
         except BaseException:
             for descriptor in opened:
                 os.close(descriptor)
+            if life_line is not None:
+                life_line.close()
             raise
+        # Who is killed before this leaves a process that no signal is meant for. It never gets a request.
+        life_line.kill_at_end(pid)
         for descriptor in given:
             os.close(descriptor)
-        return Child(pid, stdin_write, stdout_read, stderr_read, status)
+        return Child(pid, stdin_write, stdout_read, stderr_read, life_line)
 
     def close(self) -> None:
-        """End the life line: handlers that still live take it as the end of the runtime."""
-        for descriptor in (self._write, self._read, *self._held):
-            if descriptor >= 0:
-                os.close(descriptor)
+        """Give the descriptors back. No more handlers can be started."""
+        for descriptor in self._held:
+            os.close(descriptor)
         self._held = []
-        self._read = self._write = -1
-
-
-def wrapped_command(argv: list[str], platform: str, interpreter: str | None) -> list[str] | None:
-    """The command line that starts a foreign command so that it ends with the runtime; None where there is none.
-
-    Parameters:
-        argv: the command; its first word is an absolute path.
-        platform: as `sys.platform`.
-        interpreter: the one that runs this process; a program that only holds one cannot start a script.
-    """
-    if platform != "linux" or not interpreter:
-        return None
-    if not os.path.basename(interpreter).startswith(("python", "pypy")) or not os.path.isfile(_WRAPPER):
-        return None
-    return [interpreter, "-I", "-S", _WRAPPER, str(os.getpid()), *argv]
 
 
 def _keep_descriptors_here() -> None:
@@ -174,33 +145,22 @@ class Child:
 
     ``stdin``, ``stdout`` and ``stderr`` are non-blocking descriptors, -1 once closed. ``exit_fd`` becomes readable when
     the process has ended; it is -1 where the system has no such descriptor, and `ended` has to be asked from time to
-    time.
+    time. It owns both ends of the life line, which ends with `release` at the latest.
     """
 
-    __slots__ = ("_collected", "_started", "exit_fd", "pid", "status", "stderr", "stdin", "stdout")
+    __slots__ = ("_collected", "_life_line", "exit_fd", "pid", "status", "stderr", "stdin", "stdout")
 
-    def __init__(self, pid: int, stdin: int, stdout: int, stderr: int, started: int = -1):
+    def __init__(self, pid: int, stdin: int, stdout: int, stderr: int, life_line: LifeLine | None = None):
         self.pid = pid
         self.stdin = stdin
         self.stdout = stdout
         self.stderr = stderr
         self.status: int | None = None
         self._collected = False
-        self._started = started
-        for descriptor in (stdin, stdout, stderr, started):
-            if descriptor >= 0:
-                os.set_blocking(descriptor, False)
+        self._life_line = life_line
+        for descriptor in (stdin, stdout, stderr):
+            os.set_blocking(descriptor, False)
         self.exit_fd = _open_exit_fd(pid)
-
-    def start_fault(self) -> OSError | None:
-        """Why a foreign command could not be started; None where it was, or nothing is known yet."""
-        if self._started < 0:
-            return None
-        try:
-            said = os.read(self._started, 16)
-        except BlockingIOError:
-            return None
-        return OSError(int(said), os.strerror(int(said))) if said.isdigit() else None
 
     def close(self, name: str) -> None:
         """Close one of the descriptors: ``stdin``, ``stdout``, ``stderr``; closing twice does nothing."""
@@ -251,8 +211,10 @@ class Child:
 
     def release(self) -> None:
         """Close the descriptors that are still open."""
-        for name in ("stdin", "stdout", "stderr", "_started", "exit_fd"):
+        for name in ("stdin", "stdout", "stderr", "exit_fd"):
             self.close(name)
+        if self._life_line is not None:
+            self._life_line.close()
 
     def describe_end(self) -> str:
         """``exit code 3`` or ``signal SIGKILL``."""

@@ -6,6 +6,8 @@ typed options. Names are loaded when they are first used.
 
 from __future__ import annotations
 
+from .. import _lazy
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .aio import AsyncToubaEngine as AsyncToubaEngine
@@ -60,17 +62,4 @@ __all__ = [
     "Usage",
 ]
 
-
-def __getattr__(name: str) -> object:
-    place = _PLACES.get(name)
-    if place is None:
-        raise AttributeError(f"module 'touba_sdk.engine' has no attribute {name!r}")
-    from importlib import import_module
-
-    value: object = getattr(import_module(f"touba_sdk.engine.{place}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = _lazy(__name__, _PLACES)

@@ -32,8 +32,7 @@ class Invocation:
 
     Attributes:
         argv: the command line; its first element is an absolute path.
-        request: the first line of standard input.
-        attached: standard input stays open, and its end cancels the run.
+        request: the first line of standard input, which stays open: its end asks for the end of the runtime.
         folder: the working folder.
         env: the environment.
         deadline_ms: the run's deadline, after which a silent runtime is stopped by force; None without one.
@@ -42,7 +41,6 @@ class Invocation:
 
     argv: tuple[str, ...]
     request: bytes = field(repr=False)
-    attached: bool
     folder: str
     env: Mapping[str, str] = field(repr=False)
     deadline_ms: int | None
@@ -73,8 +71,7 @@ def build(
     Raises:
         UsageError: `RequestTooLarge`.
     """
-    attached = command == "run"
-    argv = [*runtime.command, command, *(("--attached",) if attached else ()), "--json", "--request=-"]
+    argv = [*runtime.command, command, "--attached", "--json", "--request=-"]
     sent: dict[str, Any] = {}
     for row in options_of(command, "sdk"):
         if row.name in _OWN or row.name not in options:
@@ -96,7 +93,6 @@ def build(
     return Invocation(
         argv=tuple(argv),
         request=_request(sent, version),
-        attached=attached,
         folder=options["project_root"],
         env=options["env"] if "env" in options else clean_environment(environ),
         deadline_ms=limits.get("deadline_ms"),

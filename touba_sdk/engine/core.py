@@ -133,7 +133,7 @@ def start(invocation: Invocation) -> Child | None:
         folder=invocation.folder,
         env=invocation.env,
         request=invocation.request,
-        hold_input=invocation.attached,
+        hold_input=True,
         cap=OUTPUT_CAP,
         block_signals=invocation.bundled,
     )
@@ -162,8 +162,9 @@ def close(child: Child) -> None:
 
 
 def make_call(child: Child, job: Job) -> Call:
+    """The call that a process, which has just been started, is in."""
     invocation = job.invocation
-    return Call(child, attached=invocation.attached, deadline_ms=invocation.deadline_ms, cancel=job.cancel)
+    return Call(child, deadline_ms=invocation.deadline_ms, cancel=job.cancel)
 
 
 def _new_path() -> str:

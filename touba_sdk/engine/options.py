@@ -16,8 +16,8 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field, PlainValidator, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
-from touba_cli.limits import LIMITS
-from touba_cli.options import EXACTLY_ONE, MEMBERS, OPTIONS, SLIPS, WORDS, nearest
+from touba_cli.limits import JSON_DEPTH, LIMITS
+from touba_cli.options import EXACTLY_ONE, LABEL_CHARACTERS, MEMBERS, OPTIONS, SLIPS, WORDS, is_label, nearest
 
 from .._annotations import AnnotationUnsupported
 from .._encode import EncodeError, encode
@@ -26,6 +26,8 @@ from ..errors import UsageError
 
 #: longer than any path or reference that a system takes; keeps a single argument below what `exec` allows
 _MAX_TEXT = 32_000
+#: levels of a request document around the value of one option
+_REQUEST_LEVELS = 2
 _RUN_ID = re.compile(r"[A-Za-z0-9._-]{1,128}\Z")
 
 
@@ -66,6 +68,13 @@ def _run_id(value: object) -> str:
     return text
 
 
+def _label(value: object) -> str:
+    text = _line(value, "text")
+    if not is_label(text):
+        raise ValueError(f"has to be 1 to {LABEL_CHARACTERS} characters in one line")
+    return text
+
+
 def _switch(value: object) -> bool:
     if not isinstance(value, bool):
         raise ValueError(f"has to be True or False, not {type(value).__name__}")
@@ -74,7 +83,7 @@ def _switch(value: object) -> bool:
 
 def _inputs(value: object) -> dict[str, Any]:
     try:
-        wire = encode(value)
+        wire = encode(value, outer=1)
     except EncodeError as fault:
         where = "inputs" if fault.path == "$" else f"inputs{'' if fault.path.startswith('[') else '.'}{fault.path}"
         raise ValueError(f"cannot be sent: {where}: {fault.message}") from None
@@ -89,7 +98,7 @@ def _air_json(value: object) -> str | dict[str, Any]:
             raise ValueError("is empty")
         return value
     try:
-        wire = encode(value)
+        wire = encode(value, levels=JSON_DEPTH - _REQUEST_LEVELS)
     except EncodeError as fault:
         raise ValueError(f"is no AIR document: {fault.path}: {fault.message}") from None
     if not isinstance(wire, dict):
@@ -235,10 +244,12 @@ class AuthorityOptions(TypedDict, total=False):
     Members:
         manifest: the file that binds tools to handlers.
         secrets: the file that says where secrets are found.
+        owner: whose values are meant in memories of scope ``owner``.
     """
 
     manifest: PathOption
     secrets: PathOption
+    owner: Annotated[str, PlainValidator(_label)]
 
 
 class LimitOptions(TypedDict, total=False):

@@ -1,8 +1,8 @@
 """When to do what with a runtime process: the timeline (pure), and the call that both engines drive.
 
-The order of stopping is always the same: end of input (or, where input has ended already, terminate at once), two
-seconds, terminate the group, three seconds, kill the group, two seconds to collect it. Both output pipes are read all
-the while, so a runtime that still has something to say is never blocked by the one who stops it.
+The order of stopping is always the same: end of input, two seconds, terminate the group, three seconds, kill the group,
+two seconds to collect it. Both output pipes are read all the while, so a runtime that still has something to say is
+never blocked by the one who stops it.
 """
 
 from __future__ import annotations
@@ -39,10 +39,9 @@ class Timeline:
     nothing more to wait for.
     """
 
-    def __init__(self, started: float, *, attached: bool, deadline_ms: int | None = None):
+    def __init__(self, started: float, *, deadline_ms: int | None = None):
         self.stage: Literal["running", "asked", "terminated", "killed"] = "running"
         self.finished = False
-        self._attached = attached
         self._due: float | None = None
         self._deadline = None if deadline_ms is None else started + (deadline_ms + DEADLINE_SLACK_MS) / 1000
         self._exited_at: float | None = None
@@ -92,8 +91,6 @@ class Timeline:
 
     def _running(self, now: float, output_open: bool) -> tuple[Action | None, float | None]:
         if self._stop_wanted:
-            if not self._attached:
-                return self._terminate(now)
             self.stage = "asked"
             self._due = now + RUNTIME_CANCEL_MS / 1000
             return "end_input", self._until(now, self._due)
@@ -136,7 +133,6 @@ class Call:
         self,
         child: Child,
         *,
-        attached: bool,
         deadline_ms: int | None,
         cancel: threading.Event | None,
         clock: Callable[[], float] = time.monotonic,
@@ -144,7 +140,7 @@ class Call:
         self.child = child
         self._cancel = cancel
         self._clock = clock
-        self._timeline = Timeline(clock(), attached=attached, deadline_ms=deadline_ms)
+        self._timeline = Timeline(clock(), deadline_ms=deadline_ms)
 
     @property
     def finished(self) -> bool:

@@ -27,3 +27,7 @@ __all__ = [
     "handle_tool_request",
     "touba_sdk_metadata",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 PROGRESS_PROTOCOL = "touba-progress-v1"
-#: progress and log lines of one call; the last one says that there were more
+#: progress and log lines of one call; one more says that there were others
 MAX_LINES = 1_000
 #: longest message of one line
 MAX_LINE_CHARACTERS = 2_000
@@ -126,9 +126,9 @@ class HandlerContext:
 
     def _line(self, members: dict[str, Any]) -> None:
         self._lines += 1
-        if self._lines > MAX_LINES:
+        if self._lines > MAX_LINES + 1:
             return
-        if self._lines == MAX_LINES:
+        if self._lines > MAX_LINES:
             members = {"kind": "log", "level": "warning", "message": "further lines of this call are left out"}
         line: dict[str, Any] = {"protocol": PROGRESS_PROTOCOL, "call_id": self.call_id}
         for key, value in members.items():

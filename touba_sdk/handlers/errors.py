@@ -15,7 +15,8 @@ class ToubaHandlerError(Exception):
     """A failure that a handler makes public: code and message reach the program, people and traces as they are.
 
     Parameters:
-        code: a PascalCase name, for example `CardDeclined`; a program's `attempt` sees it as `problem.code`.
+        code: a PascalCase name, for example `CardDeclined`; a program's `attempt` sees it as `problem.code`. The codes
+            of the runtime (docs/errors.md) are not the handler's to give.
         message: a sentence that may be shown to anyone. Never put secrets into it.
         retryable: whether trying again later may help.
         effect: for tools that write: `"none"` (nothing happened; what is meant where it is left out), `"done"` (it
@@ -35,6 +36,8 @@ class ToubaHandlerError(Exception):
                 "the code of a ToubaHandlerError is a PascalCase name such as `CardDeclined`, of at most 100 ASCII "
                 "letters and digits"
             )
+        if is_reserved(code):
+            raise ArgumentInvalid(f"`{code}` is a code that only the runtime gives; a handler reports its own")
         if not isinstance(message, str):
             raise ArgumentInvalid(f"the message of a ToubaHandlerError is a text, not {type(message).__name__}")
         if not isinstance(retryable, bool):
@@ -54,6 +57,13 @@ class ToubaHandlerError(Exception):
 def is_code(code: object) -> bool:
     """Whether this is a PascalCase name that can be an error's code."""
     return isinstance(code, str) and 0 < len(code) <= 100 and "A" <= code[0] <= "Z" and _LETTERS.issuperset(code)
+
+
+def is_reserved(code: str) -> bool:
+    """Whether this is a code of the runtime's table, which it takes from no handler."""
+    from ._reserved import RUNTIME_CODES  # a handler that has nothing to report does not need them
+
+    return code in RUNTIME_CODES
 
 
 class InputUnfit(Exception):

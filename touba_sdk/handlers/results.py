@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 OPERATIONS = ("read", "write")
+SCOPES = ("run", "owner", "project")
 #: most statements of one answer, as in ``touba_cli/documents.py``
 MAX_STATEMENTS = 1_000
 
@@ -41,8 +42,9 @@ def create_tool_result(value: Any, memory_metadata: Iterable[Mapping[str, Any]] 
 
     Parameters:
         value: what the tool gives.
-        memory_metadata: objects with `memory_ref` (`memory:module.name/Name`) and `operation` (`read` or `write`),
-            and whatever else the memory's contract asks for, as JSON values.
+        memory_metadata: objects with `memory_ref` (`memory:module.name/Name`) and `operation` (`read` or `write`).
+            They may have `scope` (`run`, `owner` or `project`) and, where the memory has a key, `key`: the runtime
+            compares both with the declaration. Members of other names are the application's own. All are JSON values.
 
     Raises:
         MemoryMetadataInvalid: where they are malformed.
@@ -54,9 +56,13 @@ def create_tool_result(value: Any, memory_metadata: Iterable[Mapping[str, Any]] 
         raise MemoryMetadataInvalid("the value is the result of create_tool_result already")
     if isinstance(memory_metadata, (str, bytes)) or hasattr(memory_metadata, "keys"):
         raise MemoryMetadataInvalid("memory_metadata is a list of objects")
-    found = [_check(each, f"memory_metadata[{number}]") for number, each in enumerate(memory_metadata)]
-    if len(found) > MAX_STATEMENTS:
-        raise MemoryMetadataInvalid(f"memory_metadata has {len(found)} entries; {MAX_STATEMENTS} are allowed")
+    if not hasattr(memory_metadata, "__iter__"):
+        raise MemoryMetadataInvalid(f"memory_metadata is {type(memory_metadata).__name__}; it has to be a list of objects")
+    found: list[dict[str, Any]] = []
+    for number, each in enumerate(memory_metadata):
+        if number == MAX_STATEMENTS:
+            raise MemoryMetadataInvalid(f"memory_metadata has more than {MAX_STATEMENTS} entries")
+        found.append(_check(each, f"memory_metadata[{number}]"))
     return ToolResult(value, found)
 
 
@@ -72,4 +78,6 @@ def _check(entry: object, what: str) -> dict[str, Any]:
         raise MemoryMetadataInvalid(f"{what}.memory_ref is not written `memory:module.name/Name`")
     if wire.get("operation") not in OPERATIONS:
         raise MemoryMetadataInvalid(f"{what}.operation is not `read` or `write`")
+    if "scope" in wire and wire["scope"] not in SCOPES:
+        raise MemoryMetadataInvalid(f"{what}.scope is not `run`, `owner` or `project`")
     return wire

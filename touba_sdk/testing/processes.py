@@ -37,12 +37,19 @@ class HandlerAnswer:
 
     @property
     def ok(self) -> bool:
+        """Whether the handler gave a value."""
         return bool(self.response["ok"])
 
     @property
     def code(self) -> str | None:
         """The code of the failure; None where there is none."""
         return None if self.ok else str(self.response["error"]["code"])
+
+    @property
+    def memory_metadata(self) -> list[dict[str, Any]]:
+        """What the handler says of memories, as it stands in the response."""
+        found: list[dict[str, Any]] = self.response.get("memory_metadata") or []
+        return found
 
     @property
     def value(self) -> Any:
@@ -61,6 +68,7 @@ def call_handler(
     grants: Iterable[str] = (),
     secrets: Mapping[str, str] | None = None,
     effect: str = "none",
+    resources: Mapping[str, Mapping[str, Any]] | None = None,
     environment: Iterable[str] = (),
     timeout_ms: int = HANDLER_TIMEOUT_MS,
     project_root: str | os.PathLike[str] = ".",
@@ -72,6 +80,7 @@ def call_handler(
         tool_ref: the tool that is called.
         arguments: its inputs by name: any values that inputs of a run can have.
         grants, secrets, effect: what the call has and is.
+        resources: the memories that it may use: reference → `operations`, `scope` and perhaps `owner`.
         environment: variables that are handed on.
         timeout_ms: how long it may take.
         project_root: the project's folder, in which it works.
@@ -99,7 +108,7 @@ def call_handler(
             "max_request_bytes": TOOL_REQUEST_BYTES,
             "max_response_bytes": TOOL_RESPONSE_BYTES,
         },
-        "resources": {},
+        "resources": encode(dict(resources or {})),
         "deadline_ms": timeout_ms,
         "effect": {"kind": effect, "operation_id": operation, "idempotency_key": operation, "attempt": 1},
     }
