@@ -145,7 +145,7 @@ def test_a_handler(project: Path) -> None:
     effect = {"kind": "none", "operation_id": "o", "idempotency_key": "o", "attempt": 1}
     call = {
         "protocol": "touba-tool-request-v1", "tool_ref": "tool:start/Echo", "arguments": {"value": "x"}, "call_id": "1",
-        "run_id": "r", "occurrence": "1", "grants": [], "secret_handles": {}, "limits": {}, "resources": [],
+        "run_id": "r", "occurrence": "1", "grants": [], "secret_handles": {}, "limits": {}, "resources": {},
         "deadline_ms": 1000, "effect": effect,
     }  # fmt: skip
     found = loaded(["-s", "-X", "utf8", "--", "echo.py"], project, json.dumps(call))

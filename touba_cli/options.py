@@ -174,7 +174,8 @@ EXACTLY_ONE: tuple[str, ...] = ("source", "air", "air_json")
 def is_label(text: str) -> bool:
     """Whether a text can be an option of kind `label`."""
     return 1 <= len(text) <= LABEL_CHARACTERS and not any(
-        each < " " or "\x7f" <= each <= "\x9f" or each in "\u2028\u2029" or "\ud800" <= each <= "\udfff" for each in text
+        each < " " or "\x7f" <= each <= "\x9f" or each in "\u2028\u2029" or "\ud800" <= each <= "\udfff"
+        for each in text
     )
 
 

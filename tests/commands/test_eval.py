@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.shell_kit import Project
+from touba_cli.language.evaluate import compile_expression
 
 
 @pytest.fixture
@@ -49,6 +50,7 @@ def test_people_see_the_value(project: Project) -> None:
         ("  nobody + 1", "TB3001", 1, 3),
         ("1 == 1", "TB2008", 1, 3),
         ('ask "x" as Text', "TB5001", 1, 1),
+        ("  call F(1)", "TB5001", 1, 3),
         ("none", "TB4005", 1, 1),
         ('items({"a": 1})', "TB4001", 1, 1),
         ("1\n        set x = 2", "TB2007", 2, 9),
@@ -64,6 +66,19 @@ def test_problems_point_into_the_expression(
     assert done.refused("CompileFailed", 3)
     found = done.document["diagnostics"][0]
     assert (found["code"], found["file"], found["line"], found["column"]) == (code, "<expression>", line, column)
+
+
+@pytest.mark.parametrize(
+    ("expression", "label"),
+    [
+        ("call F(1)", "run a program for this: `touba run`"),
+        ("nobody + 1", "write the value itself: no names are known here"),
+        ("[]", "write it where its type is known"),
+        ("Nobody(1)", "nothing is declared here: put it into a program"),
+    ],
+)
+def test_what_is_said_fits_an_expression(expression: str, label: str) -> None:
+    assert [each.label for each in compile_expression(expression).diagnostics] == [label]
 
 
 def test_limits_apply(project: Project) -> None:

@@ -81,7 +81,7 @@ class Installed:
         subprocess.run([BASE, "-I", "-m", "venv", "--without-pip", str(place)], check=True, timeout=60)
         python = place / "bin" / "python"
         (site,) = place.glob("lib/python*/site-packages")
-        (site / "libraries.pth").write_text(libraries() + "\n", "utf-8")
+        (site / "libraries.pth").write_text(f"{libraries()}\n", "utf-8")
         pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "--no-deps", "--no-index", "--quiet"]
         subprocess.run([*pip, "--disable-pip-version-check", *install], capture_output=True, check=True, timeout=120)
         return python
@@ -94,9 +94,9 @@ class Installed:
         return place
 
 
-def libraries() -> str:
+def libraries() -> Path:
     """The folder of the libraries that Touba needs. A path file that names it does not run the path files inside."""
-    return sysconfig.get_path("purelib")
+    return Path(sysconfig.get_path("purelib"))
 
 
 @pytest.fixture(scope="module")
@@ -131,7 +131,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def run(
-    command: list[str], project: Path, *, path: list[Path | str] | None = None, env: dict[str, str] | None = None,
+    command: list[str], project: Path, *, path: list[Path] | None = None, env: dict[str, str] | None = None,
     **options: str,
 ) -> dict[str, Any]:  # fmt: skip
     """What an application finds that runs the program.
@@ -283,13 +283,14 @@ def test_nothing_installed_takes_the_place_of_a_standard_module(
     installed: Installed, project: Path, tmp_path: Path
 ) -> None:
     place = installed.unpacked(tmp_path / "packages")
-    for name in ("keyword", "numbers", "reprlib", "datetime", "stat", "ctypes"):
+    for name in ("keyword", "numbers", "reprlib", "datetime", "_strptime", "operator", "ctypes"):
         (place / f"{name}.py").write_text("raise SystemExit('taken in')\n")
-    python = [sys.executable, "-I", "-c", f"import sys; sys.path.append({str(place)!r})\n" + APPLICATION]
-    words = [*python, "{}", str(project)]
+    # Neither path files nor variables: the application finds its libraries behind the standard library only.
+    begin = f"import sys; sys.path += {[str(place), str(libraries())]!r}\n"
+    words = [BASE, "-I", "-S", "-c", begin + APPLICATION, "{}", str(project)]
     (project / "touba_sdk").symlink_to(place / "touba_sdk")
     done = subprocess.run(words, cwd=project, capture_output=True, text=True, timeout=60, check=True)
-    assert json.loads(done.stdout)["sdk"].endswith("touba_sdk/__init__.py")
+    assert start_of(place) in json.loads(done.stdout)["runtime"]
 
 
 # --- compiled modules -------------------------------------------------------------------------------------------------

@@ -26,10 +26,6 @@ LEFT_OUT: dict[str, str] = {
     "Unknown": "stands only where a line could not be read",
     "UnknownType": "stands only where a type could not be read",
     "Node": "the class that all others share",
-    "Optional Optional T as an operand": "only whole values of it are made: what is expected of an expression is known"
-    " through one Optional (docs/language.md names no such type)",
-    "a chosen Optional Int, then a fallback, where a Decimal is expected": "`(first([n]) if c else counts[k]) otherwise n`:"
-    " what is expected makes a Decimal of one of the two; bound with `let` it is an Int",
 }
 
 

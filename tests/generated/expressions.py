@@ -142,7 +142,7 @@ class Expressions:
             return Made(self.draw.pick(known), POSTFIX)
         if is_opaque(form):
             return self._passed_on(form, depth, known)
-        if depth <= 0 or self.fuel <= 0 or (form[0] == "Optional" and form[1][0] == "Optional"):
+        if depth <= 0 or self.fuel <= 0:
             return self._leaf(form, literal)
         ways: list[tuple[int, Callable[[], Made | None]]] = [
             (2, lambda: self._conditional(form, depth - 1)),
@@ -167,17 +167,16 @@ class Expressions:
         """An expression for a place where the type is expected."""
         draw = self.draw
         if form == "Decimal" and draw.chance(20):
-            return self.exact("Int", min(depth, 1))  # see LEFT_OUT in coverage.py
+            return self.exact("Int", depth)
         if self.fuel <= 0 and form[0] in ("Optional", "List", "Map") and draw.chance(80):
             return self._empty(form)
         if form[0] == "Optional":
             inner = form[1]
             if draw.chance(20):
                 return Made("none", PRIMARY)
-            if inner[0] == "Optional":
-                return self.exact(form, 0) if self.can(form) else self._empty(form)
             if draw.chance(50) and self.can(inner):
-                return self.fitting(inner, depth)
+                # A value is wrapped once: in an `Optional Optional T` no `T` fits.
+                return self.exact(inner, depth) if inner[0] == "Optional" else self.fitting(inner, depth)
         if depth > 0 and self.fuel > 0 and draw.chance(8):
             return self._conditional(form, depth - 1, fitting=True)
         if not self.can(form):
@@ -341,8 +340,6 @@ class Expressions:
     def _otherwise(self, form: Form, depth: int) -> Made | None:
         wanted = ("Optional", form)
         raw = [text for text, found, _ in self.reads(narrowed=False) if found == wanted]
-        if not raw and form[0] == "Optional":
-            return None  # see LEFT_OUT in coverage.py: an Optional inside an Optional
         # What is present is no Optional for other expressions, but still one for `otherwise`.
         if raw and (form[0] == "Optional" or self.draw.chance(60)):
             optional = self.draw.pick(raw)

@@ -310,8 +310,8 @@ MALFORMED: list[tuple[Any, str]] = [
     ([{**READ, "scope": CANARY}], "memory_metadata[0].scope is not `run`, `owner` or `project`"),
     ([{**READ, "key": {CANARY}}], "memory_metadata[0]: key: a set has no order"),
     ([{**READ, 5: CANARY}], "memory_metadata[0]: $: a key is int"),
-    ([READ] * (MAX_STATEMENTS + 1), f"memory_metadata has more than {MAX_STATEMENTS} entries"),
-    (itertools.repeat(READ), f"memory_metadata has more than {MAX_STATEMENTS} entries"),
+    ([READ] * (MAX_STATEMENTS + 1), f"memory_metadata has too many entries; {MAX_STATEMENTS} are allowed"),
+    (itertools.repeat(READ), f"memory_metadata has too many entries; {MAX_STATEMENTS} are allowed"),
     (None, "memory_metadata is NoneType; it has to be a list of objects"),
     (len(CANARY), "memory_metadata is int; it has to be a list of objects"),
 ]

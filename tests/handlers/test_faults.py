@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from pathlib import Path
 from typing import Any
 
@@ -159,6 +160,7 @@ def tool_end(trace: Any) -> dict[str, Any]:
 def test_scenario_20_handler_hygiene_has_one_code_and_one_effect(project: Path, name: str) -> None:
     script, code, effect = FAULTS[name]
     before = Snapshot()
+    started = time.monotonic()
     number = list(FAULTS).index(name)
     timeout_ms = 700 if code == "ToolTimeout" else 30_000
     if code is None:
@@ -175,6 +177,7 @@ def test_scenario_20_handler_hygiene_has_one_code_and_one_effect(project: Path, 
         shown = str(error) + repr(error) + repr(error.details) + (error.details.stderr or "")
         assert SECRET not in shown + json.dumps(error.details.trace)
         assert "noise" not in str(error) + json.dumps(error.details.trace)
+    assert time.monotonic() - started < 30, "it was waited for a handler that sleeps a minute"
     assert leftovers(before, []) == []
 
 

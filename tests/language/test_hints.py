@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -142,6 +144,13 @@ def test_words_of_arms(word: str) -> None:
     assert found.diagnostics[0].label == hints.FOREIGN_STATEMENTS[word].label
 
 
+@pytest.mark.parametrize("word", hints.FOREIGN_TEST_LINES)
+def test_words_of_tests(word: str) -> None:
+    found = Parsed(f'module a\ntest "t"\n    run F()\n    expect no effects\n    {word} something\n')
+    assert found.problems == ["TB2005 5:5"]
+    assert found.diagnostics[0].label == hints.FOREIGN_TEST_LINES[word]
+
+
 @pytest.mark.parametrize("word", hints.FOREIGN_DECLARATIONS)
 def test_words_of_declarations(word: str) -> None:
     found = Parsed(f"module a\n{word} Foo\n")
@@ -209,3 +218,37 @@ def test_tables_do_not_hide_words_of_the_language() -> None:
     assert {hint.meant for hint in hints.FOREIGN_DECLARATIONS.values()} <= {*words.MODULE_WORDS, None}
     assert not set(hints.LOOK_ALIKES) & set(hints.LETTERS)
     assert not set(hints.LOOK_ALIKES) & set(hints.BLANKS)
+
+
+# --- the tables as a whole --------------------------------------------------------------------------------------------
+
+HABITS = Path(__file__).resolve().parent / "habits.txt"
+
+
+def written_tables() -> dict[str, list[str]]:
+    """The rows that `habits.txt` lists, by table."""
+    _, *tables = HABITS.read_text("utf-8").split("\n\n")
+    return {name: rows for name, *rows in (table.strip("\n").split("\n") for table in tables)}
+
+
+def row_of(name: str, key: str, value: object) -> str:
+    """A row as `habits.txt` has it: ` !` is written where a fix follows from it."""
+    shown = f"U+{ord(key):04X}" if name in ("LOOK_ALIKES", "LETTERS", "BLANKS") else key
+    if isinstance(value, hints.Foreign):
+        return f"{shown} → {value.meant or '·'}{' !' if value.exact else ''}"
+    return f"{shown} → {value}"
+
+
+@pytest.mark.parametrize("name", written_tables())
+def test_no_row_is_lost(name: str) -> None:
+    table = getattr(hints, name)
+    rows = [row_of(name, key, table[key]) if isinstance(table, dict) else f"U+{ord(key):04X}" for key in sorted(table)]
+    wanted = written_tables()[name]
+    if not any("→" in row for row in wanted):
+        rows = [row.partition(" → ")[0] for row in rows]
+    assert sorted(rows) == sorted(wanted)
+
+
+def test_every_table_is_written_down() -> None:
+    tables = {name for name, each in vars(hints).items() if name.isupper() and isinstance(each, dict | frozenset)}
+    assert set(written_tables()) == tables

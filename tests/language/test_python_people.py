@@ -111,6 +111,15 @@ PROGRAMS = [
     ("**", strategy("let _a = n ** 2"), "TB2008 9:20", "multiply with `*`"),
     (";", strategy("let _a = n;"), "TB2008 9:19", "a statement ends with its line"),
     ("// comment", strategy("// count them"), "TB2008 9:9", "a comment begins with `#`"),
+    ("// behind a line", strategy("let _a = n // count them"), "TB2008 9:20", "a comment begins with `#`"),
+    ("// divides", strategy("let _a = n // 2"), "TB2008 9:20", "whole division is written `div`"),
+    ("a comment without #", strategy("this counts them."), "TB2005 9:9", "a comment begins with `#`"),
+    ("a comment without #, outside", "module app\nthis counts them\n" + strategy('show "x"').removeprefix("module app\n"),
+     "TB2005 2:1", "a comment begins with `#`"),
+    ("class in a body", strategy("class A:\n            x: int"), "TB2008 9:9", "a `type` stands outside"),
+    ("+ in a payload",
+     "module app\nstrategy S\n    takes n as Int\n    gives Int\n    do\n        give n\ntrigger T\n    on webhook \"/x\"\n"
+     "    starts strategy S\n    payload\n        n is 1 + 1\n", "TB2007 11:16", "with one value"),
     ("/* comment */", strategy("/* count them */"), "TB2008 9:9", "a comment begins with `#`"),
     ("-- comment", strategy("-- count them"), "TB2008 9:9", "a comment begins with `#`"),
     # what belongs to the same habits

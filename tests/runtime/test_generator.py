@@ -20,6 +20,7 @@ from touba_cli.runtime.budget import allow_recursion
 from touba_cli.runtime.execution import GeneratedCode
 from touba_cli.runtime.generate_code import Writer
 from touba_cli.runtime.generate_expr import RULES
+from touba_cli.runtime.generate_facts import CodeFacts
 from touba_cli.runtime.generate_text import Refused
 from touba_cli.runtime.generator import Generator
 from touba_cli.runtime.interpreter import EXPRESSIONS
@@ -551,7 +552,9 @@ def test_nothing_of_a_program_enters_the_source(found: Program) -> None:
         may_stop = declared.kind != "function"
         for start in (0, None, len(declared.code) // 2):
             try:
-                source = Writer(table, found.callables, declared, start, may_stop, may_stop).write()
+                source = Writer(
+                    table, found.callables, declared, CodeFacts(declared), start, may_stop, may_stop
+                ).write()
             except Refused:
                 continue
             for word in re.findall(r"[^\W\d]\w*", source):

@@ -105,3 +105,45 @@ def test_only_so_many_groups_get_a_life_line(tmp_path: Path) -> None:
         [sys.executable, "-c", MANY], env={"PYTHONPATH": str(ROOT)}, cwd=tmp_path, capture_output=True, text=True, timeout=30
     )  # fmt: skip
     assert (done.stdout, done.stderr) == ("64 descriptors\n32 killed\n0 more\nnone\n", "")
+
+
+#: makes groups that end, and then others, as many as can have a life line each time
+MANY_IN_TURN = """\
+import os, signal, sys, time
+from touba_cli.runtime.orphans import Strays
+def born():
+    told, tell = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.setsid()
+        os.write(tell, b".")
+        time.sleep(60)
+    os.read(told, 1)
+    os.close(told)
+    os.close(tell)
+    return pid
+strays = Strays()
+for _ in range(3):
+    groups = [born() for _ in range(32)]
+    strays.look()
+    held = len(os.listdir("/proc/self/fd"))
+    for pid in groups[:-1]:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+    strays.look()
+    print(held - len(os.listdir("/proc/self/fd")), "descriptors")
+    os.kill(groups[-1], 0)
+    os.kill(groups[-1], signal.SIGKILL)
+    os.waitpid(groups[-1], 0)
+last = born()
+strays.look()
+strays.close()
+print(os.waitstatus_to_exitcode(os.waitpid(last, 0)[1]))
+"""
+
+
+def test_groups_that_are_gone_give_their_life_lines_back(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", MANY_IN_TURN], env={"PYTHONPATH": str(ROOT)}, cwd=tmp_path, capture_output=True, text=True, timeout=30
+    )  # fmt: skip
+    assert (done.stdout, done.stderr) == ("62 descriptors\n62 descriptors\n62 descriptors\n-9\n", "")

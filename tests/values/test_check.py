@@ -16,7 +16,7 @@ from touba_cli.errors import ToubaFailure
 from touba_cli.values.check import TypeTable, ValueInvalid
 from touba_cli.values.equality import equal
 from touba_cli.values.functions import literal, write_literal
-from touba_cli.values.model import ABSENT, Present, make_list, make_map, make_present
+from touba_cli.values.model import ABSENT, ENTRY, Present, make_list, make_map, make_present, make_record
 from touba_cli.values.paths import nearest, shown
 
 TABLE = TypeTable(
@@ -286,6 +286,17 @@ def test_constraints_bind_through_optional() -> None:
     with pytest.raises(ToubaFailure, match=r"`\$` must be at most 3"):
         constrain(form, make_present(meter(), 4), "$")
     assert refusal(form, {"present": True, "value": 4}) == "$: must be at most 3"
+
+
+def test_constraints_bind_through_entries() -> None:
+    form = ["Entry", "type:app/Name"]
+
+    def entry(word: str) -> Any:
+        return make_record(meter(), ENTRY, {"key": "longer than five", "value": word})
+
+    assert constrain(form, entry("abc")) == 0
+    with pytest.raises(ToubaFailure, match=r"`entry\.value` must have 1 to 5 characters"):
+        constrain(form, entry("abcdef"), "entry")
 
 
 def test_looking_at_elements_is_charged_first() -> None:

@@ -25,6 +25,7 @@ from .forms import (
     WRAP,
     fit,
     inner,
+    is_fitting,
     is_optional,
     mentions,
     show,
@@ -86,6 +87,8 @@ class Body:
                 "bind a part of it with `let`",
             )  # fmt: skip
             return unknown()
+        if hint is not None and is_fitting(hint):
+            hint = inner(hint)
         self._depth += 1
         try:
             typed = RULES[type(node)](self, node, hint)
@@ -224,6 +227,24 @@ def _empty(form: TypeForm) -> str:
     if is_optional(form):
         return "absent value"
     return "map" if isinstance(form, tuple) and form[0] == "Map" else "list"
+
+
+#: how firmly an expression holds its type: nothing tells it (`none`, `first([])`), it follows what is expected where
+#: that fits (`first([1])`), it has the one that it has (`counts["a"]`)
+UNTOLD, YIELDING, FIRM = range(3)
+
+
+def firmness(body: Body, node: tree.Expr) -> int:
+    """`UNTOLD`, `YIELDING` or `FIRM`."""
+    if wants_hint(body, node) and is_untold(body, node):
+        return UNTOLD
+    if isinstance(node, tree.Conditional):
+        return max(firmness(body, node.then), firmness(body, node.otherwise))
+    if isinstance(node, tree.BuiltIn):
+        return min((firmness(body, each) for each in node.arguments), default=FIRM)
+    if isinstance(node, tree.Otherwise):
+        return firmness(body, node.optional)
+    return YIELDING if isinstance(node, tree.ListLiteral | tree.MapLiteral | tree.Comprehension) else FIRM
 
 
 def is_untold(body: Body, node: tree.Expr) -> bool:

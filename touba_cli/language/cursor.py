@@ -23,6 +23,8 @@ _SHOWN = 40
 #: at most so many legal words are listed where none is near
 _LISTED = 8
 
+#: what a comment without its `#` is made of
+_PROSE = frozenset(("word", "capital", ".", ","))
 
 #: what an effect is called, by the word with which it begins
 _EFFECTS = {"call": "a call", "ask": "a question", "human": "a review", "parallel": "a group"}
@@ -213,12 +215,15 @@ class Cursor:
         """`==` and its like; ``pad`` keeps blanks around the word that replaces it."""
         hint = FOREIGN_SIGNS[token.kind]
         fix = None
-        if hint.exact and hint.meant is not None:
+        label = hint.label
+        if token.kind == "%" and self.at > 1 and self.tokens[self.at - 2].kind in ("text", "block"):
+            label = 'a value is put into a text: `"… {x}"`'  # `"%s" % x`
+        elif hint.exact and hint.meant is not None and not (pad and token.kind == "!"):
             text = self.source.text
             before = "" if not pad or text[token.start - 1 : token.start] in (" ", "") else " "
             after = "" if text[token.end : token.end + 1] in (" ", "") else " "
             fix = f"{before}{hint.meant}{after}"
-        self.report("TB2008", f"`{token.text}` is the spelling of another language", token, hint.label, fix=fix)
+        self.report("TB2008", f"`{token.text}` is the spelling of another language", token, label, fix=fix)
 
     def effect_inside(self, token: Token) -> None:
         """Report a call, question, review or group in the middle of an expression."""
@@ -276,6 +281,8 @@ class Cursor:
         token = self.token
         title = f"{found(token)} cannot begin a line here"
         nearest = near(token.text, table) if token.kind in ("word", "capital", "hidden") else None
+        if not label and self._is_prose():
+            label = "a comment begins with `#`"
         listed = ", ".join(f"`{word}`" for word in table)
         if nearest is not None:
             self.report("TB2005", title, token, f"did you mean `{nearest}`?", candidates=(nearest,))
@@ -287,6 +294,11 @@ class Cursor:
             )
         else:
             self.report("TB2005", title, token, f"begin with a word that {place} has", candidates=table)
+
+    def _is_prose(self) -> bool:
+        """Whether the line is nothing but words, three at least: a comment whose `#` is missing."""
+        kinds = [token.kind for token in self.tokens[:-1]]
+        return all(kind in _PROSE for kind in kinds) and sum(kind in ("word", "capital") for kind in kinds) > 2
 
 
 def name_of(token: Token) -> Name:

@@ -15,7 +15,7 @@ from .diagnostics import Diagnostic, Fix, Problems, Related
 from .format import read_module
 from .records import dataclass
 from .source import Source
-from .tree import CallableDecl, Module, Span
+from .tree import EFFECT_NODES, CallableDecl, Let, Module, Span
 
 #: how the expression is called where a file would be named
 NAME = "<expression>"
@@ -64,6 +64,10 @@ def compile_expression(text: str) -> Evaluated:
     if not problems.failed and (end := _end_of_first(module)) is not None:
         label = "an expression is one line, or several inside brackets"
         return _refused(written, "TB2007", "a second line follows the expression", end - len(head) + indent, label)
+    if not problems.failed and (effect := _effect(module)) is not None:
+        title, label = "an expression has no effects", "run a program for this: `touba run`"
+        start, end = (place - len(head) + indent for place in (effect.start, effect.end))
+        return _refused(written, "TB5001", title, start, label, end)
     learned = compile_program(_Text(source.text), _FILE)
     found = [_moved(each, written, len(head) - indent) for each in learned.diagnostics]
     if learned.air is None:
@@ -116,6 +120,22 @@ def _end_of_first(module: Module) -> int | None:
     return others[0].span.start if others else None
 
 
+def _effect(module: Module) -> Span | None:
+    """Where the call, question, review or group stands that the expression is, or None."""
+    first = module.declarations[0]
+    assert isinstance(first, CallableDecl)
+    line = first.body.statements[0]
+    return line.value.span if isinstance(line, Let) and isinstance(line.value, EFFECT_NODES) else None
+
+
+#: what to do about a problem in a program → what to do about it in an expression
+_LABELS: dict[str, str] = {
+    "declare it with `let` before this line, or take it as an input": "write the value itself: no names are known here",
+    "write `let … as T = …`, or use it where its type is known": "write it where its type is known",
+    "declare it, or import it from its module": "nothing is declared here: put it into a program",
+}
+
+
 def _moved(found: Diagnostic, written: Source, offset: int) -> Diagnostic:
     """A problem of the program as one of the expression."""
 
@@ -124,7 +144,8 @@ def _moved(found: Diagnostic, written: Source, offset: int) -> Diagnostic:
         return Span(min(max(span.start - offset, 0), last), min(max(span.end - offset, 0), last))
 
     return Diagnostic(
-        found.code, found.title, written, place(found.span), found.label, found.severity,
+        found.code, found.title, written, place(found.span),
+        _LABELS.get(found.label, found.label), found.severity,
         tuple(Related(place(each.span), each.label) for each in found.related),
         found.help, found.candidates, None if found.fix is None else Fix(place(found.fix.span), found.fix.text),
     )  # fmt: skip

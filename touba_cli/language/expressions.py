@@ -10,9 +10,25 @@ from typing import TYPE_CHECKING, Any
 from ..air.operations import BUILT_INS
 from ..air.types import PROBLEM, thaw
 from . import tree
-from .body import Body, is_untold, rule, wants_hint
+from .body import Body, firmness, is_untold, rule, wants_hint
 from .diagnostics import Fix, Related
-from .forms import BOTTOM, UNKNOWN, common, fit, inner, is_optional, mentions, opened, show
+from .forms import (
+    BOTTOM,
+    UNKNOWN,
+    as_decimals,
+    common,
+    definite,
+    fit,
+    fitting,
+    has_fitting,
+    inner,
+    is_fitting,
+    is_optional,
+    mentions,
+    opened,
+    show,
+    wants_decimals,
+)
 from .hints import FOREIGN_METHODS
 from .literals import OutOfRange, comparable, literal
 from .names import LISTED
@@ -30,7 +46,7 @@ def _literal(body: Body, node: tree.Literal, hint: TypeForm | None) -> Typed:
     found = read_literal(body, node)
     if found is not None:
         return found
-    of = inner(hint) if hint is not None and is_optional(hint) else BOTTOM
+    of = definite(inner(hint)) if hint is not None and is_optional(hint) else BOTTOM
     return Typed(("Optional", of), ["absent", thaw(of)])
 
 
@@ -169,19 +185,28 @@ def _is_present(body: Body, node: tree.IsPresent, hint: TypeForm | None) -> Type
 
 @rule(tree.Otherwise)
 def _otherwise(body: Body, node: tree.Otherwise, hint: TypeForm | None) -> Typed:
-    wanted = opened(hint)
-    of = raw(body, node.optional, None if wanted is None else ("Optional", wanted))
+    wanted: TypeForm | None = None if hint is None else ("Optional", fitting(hint))
+    fallback: Typed | None = None
+    if wanted is not None and opened(wanted) == "Decimal" and not wants_hint(body, node.fallback):
+        # An Int would fit, too: whether it has to be a Decimal, the fallback tells.
+        fallback = body.settled(node.fallback, hint)
+        if opened(fallback.form) == "Decimal":
+            wanted = as_decimals(wanted)
+    of = raw(body, node.optional, wanted)
     if of.form == UNKNOWN:
-        return body.settled(node.fallback, hint)
+        return fallback or body.settled(node.fallback, hint)
     if not is_optional(of.form):
         body.report(
             "TB4002", f"`{show(of.form)}` is never absent", node.optional.span, "remove `otherwise` and what follows"
         )
-        body.elaborate(node.fallback, of.form)
+        if fallback is None:
+            body.elaborate(node.fallback, of.form)
         return of
     if of.path in body.scopes.facts:
         body.report("TB8003", "this is known to be present here", node.span, "remove `otherwise` and what follows")
-    return Typed(inner(of.form), ["otherwise", of.code, body.need(node.fallback, inner(of.form))])
+    form = inner(of.form)
+    other = body.need(node.fallback, form) if fallback is None else body.coerce(fallback, form, node.fallback)
+    return Typed(form, ["otherwise", of.code, other])
 
 
 # --- logic ------------------------------------------------------------------------------------------------------------
@@ -266,10 +291,19 @@ def _conditional(body: Body, node: tree.Conditional, hint: TypeForm | None) -> T
     then_waits = wants_hint(body, node.then) and (
         not wants_hint(body, node.otherwise) or (is_untold(body, node.then) and not is_untold(body, node.otherwise))
     )
-    if hint is None and then_waits:
+    if has_fitting(hint) and (ahead := firmness(body, node.then) - firmness(body, node.otherwise)):
+        # One has its type, and the other one follows it.
+        if ahead < 0:
+            other = _branch(body, node.otherwise, hint, test.when_false)
+            then = _branch(body, node.then, other.form, test.when_true)
+        else:
+            then = _branch(body, node.then, hint, test.when_true)
+            other = _branch(body, node.otherwise, then.form, test.when_false)
+    elif hint is None and then_waits:
         other = _branch(body, node.otherwise, None, test.when_false)
         then = _branch(body, node.then, other.form, test.when_true)
     else:
+        hint = None if hint is None else as_decimals(hint)
         then = _branch(body, node.then, hint, test.when_true)
         other = _branch(body, node.otherwise, then.form if hint is None else hint, test.when_false)
     form = common(then.form, other.form)
@@ -305,8 +339,11 @@ def _list(body: Body, node: tree.ListLiteral, hint: TypeForm | None) -> Typed:
     wanted = opened(hint)
     if wanted is not None and not isinstance(wanted, str) and wanted[0] == "List" and inner(wanted) != UNKNOWN:
         of = inner(wanted)
-        return Typed(wanted, ["list", thaw(of), _needed(body, node.items, of)])
-    form, codes = _alike(body, node.items)
+        if not has_fitting(of):
+            return Typed(wanted, ["list", thaw(of), _needed(body, node.items, of)])
+        form, codes = _alike(body, node.items, inner(of) if is_fitting(of) else of, wants_decimals(of))
+    else:
+        form, codes = _alike(body, node.items)
     return unknown() if form == UNKNOWN else Typed(("List", form), ["list", thaw(form), codes])
 
 
@@ -348,14 +385,28 @@ def _needed(body: Body, nodes: list[tree.Expr], of: TypeForm) -> list[list[Any]]
     return codes
 
 
-def _alike(body: Body, nodes: list[tree.Expr]) -> tuple[TypeForm, list[list[Any]]]:
-    """The common type of elements, and their AIR. Those that cannot be typed alone take the type of the others."""
+def _alike(
+    body: Body, nodes: list[tree.Expr], fit_into: TypeForm | None = None, decimals: bool = False
+) -> tuple[TypeForm, list[list[Any]]]:
+    """The common type of elements, and their AIR. Those that cannot be typed alone take the type of the others.
+
+    Parameters:
+        fit_into: what each of them must fit, where that is known; one that does not is reported.
+        decimals: where they are Ints they become Decimals.
+    """
     form: TypeForm = BOTTOM
     typed: dict[int, Typed] = {}
     first = nodes[0] if nodes else None
     for position, node in sorted(enumerate(nodes), key=lambda each: wants_hint(body, each[1])):
-        found = body.elaborate(node, None if form in (BOTTOM, UNKNOWN) else form)
+        so_far = None if form in (BOTTOM, UNKNOWN) else form
+        follows = fit_into is None or (so_far is not None and wants_hint(body, node))
+        found = body.elaborate(node, so_far if follows else fit_into)
         typed[position] = found
+        is_known = fit_into is not None and form != UNKNOWN and not has_fitting(fit_into)
+        if fit_into is not None and is_known and fit(found.form, fit_into) is None:
+            body.coerce(found, fit_into if is_optional(found.form) else definite(fitting(fit_into)), node)
+            form = UNKNOWN
+            continue
         joined = common(form, found.form)
         if joined is None:
             body.report(
@@ -366,6 +417,10 @@ def _alike(body: Body, nodes: list[tree.Expr]) -> tuple[TypeForm, list[list[Any]
         form = joined
     if form == UNKNOWN:
         return UNKNOWN, []
+    if form == BOTTOM and fit_into is not None:
+        form = definite(fitting(fit_into))
+    if form == "Int" and decimals:
+        form = "Decimal"
     if mentions(form, BOTTOM):
         return form, [typed[position].code for position in range(len(nodes))]
     return form, [
@@ -395,8 +450,8 @@ def _comprehension(body: Body, node: tree.Comprehension, hint: TypeForm | None) 
         symbol = body.scopes.bind(node.name, "loop", of)
         test = None if node.condition is None else condition(body, node.condition)
         with body.knowing(frozenset() if test is None else test.when_true):
-            if item_hint is None or item_hint == UNKNOWN:
-                item = body.settled(node.item)
+            if item_hint is None or item_hint == UNKNOWN or is_fitting(item_hint):
+                item = body.settled(node.item, item_hint)
             else:
                 item = Typed(item_hint, body.need(node.item, item_hint))
     if item.form == UNKNOWN:

@@ -23,6 +23,10 @@ SAME, WIDEN, WRAP, WIDEN_AND_WRAP = "same", "widen", "wrap", "widen and wrap"
 
 _VARIABLES = ("T", "E")
 
+#: what begins a hint of `fitting`, and one of those that takes no Int; they stand in hints only, never in types of values
+_FITTING = "fitting"
+_FITTING_DECIMAL = "fitting Decimal"
+
 
 def show(form: TypeForm) -> str:
     """A type as programs write it, for messages."""
@@ -55,9 +59,57 @@ def inner(form: TypeForm) -> TypeForm:
 
 def opened(form: TypeForm | None) -> TypeForm | None:
     """A hint without its Optionals: what a literal that stands for it is made as."""
-    while form is not None and is_optional(form):
+    while form is not None and (is_optional(form) or is_fitting(form)):
         form = inner(form)
     return form
+
+
+def fitting(form: TypeForm) -> TypeForm:
+    """A hint for what lies inside something and is taken out of it: any type that then fits ``form`` will do.
+
+    An Int fits where a Decimal is expected, and a `T` where an `Optional T` is. Of every other type there is only one.
+    """
+    return (_FITTING, form) if form == "Decimal" or is_optional(form) else form
+
+
+def is_fitting(form: TypeForm | None) -> bool:
+    """Whether a hint is one of `fitting`."""
+    return isinstance(form, tuple) and form[0] in (_FITTING, _FITTING_DECIMAL)
+
+
+def has_fitting(hint: TypeForm | None) -> bool:
+    """Whether a hint of `fitting` lies inside a hint."""
+    while isinstance(hint, tuple):
+        if is_fitting(hint):
+            return True
+        hint = hint[1]
+    return False
+
+
+def as_decimals(hint: TypeForm) -> TypeForm:
+    """A hint in which no Int will do for a Decimal."""
+    if isinstance(hint, str):
+        return hint
+    if hint == (_FITTING, "Decimal"):
+        return "Decimal"
+    is_decimal = is_fitting(hint) and opened(hint) == "Decimal"
+    return (_FITTING_DECIMAL if is_decimal else hint[0], as_decimals(hint[1]))
+
+
+def wants_decimals(hint: TypeForm | None) -> bool:
+    """Whether a hint of `fitting` takes no Int."""
+    return isinstance(hint, tuple) and hint[0] == _FITTING_DECIMAL
+
+
+def definite(hint: TypeForm) -> TypeForm:
+    """A hint with one type in the place of those that would fit: the one without Optionals."""
+    if isinstance(hint, str):
+        return hint
+    if is_fitting(hint):
+        found = opened(hint)
+        assert found is not None
+        return found
+    return (hint[0], definite(hint[1]))
 
 
 def is_ordered(form: TypeForm) -> bool:

@@ -41,7 +41,8 @@ FOREIGN_SIGNS: dict[str, Foreign] = {
     "!": Foreign("write `not`", "not", exact=True),
     "%": Foreign("the remainder is written `mod`", "mod", exact=True),
     "**": Foreign("there is no power; multiply with `*`", "*"),
-    "??": Foreign("a fallback for an absent value is written `otherwise`", "otherwise", exact=True),
+    # Elsewhere it holds looser than `+`, here tighter: `a ?? b + 1` would silently mean something else.
+    "??": Foreign("a fallback for an absent value is written `otherwise`", "otherwise"),
     "?": Foreign("a choice between two values is written `x if c else y`"),
     "?.": Foreign("an absent value is opened with `otherwise` or `is present` first"),
     "++": Foreign("write `set x = x + 1`; texts and lists are joined with `+`"),
@@ -82,7 +83,7 @@ FOREIGN_STATEMENTS: dict[str, Foreign] = {
     "loop": Foreign("write `repeat up to N times`: every loop has a bound", "repeat"),
     "do": Foreign("write `repeat up to N times while …`: every loop has a bound"),
     "foreach": Foreign("write `for each x in xs`", "for"),
-    "try": Foreign("write `attempt`, and `on failure as problem` after its block", "attempt", exact=True),
+    "try": Foreign("write `attempt`, and `on failure as problem` after its block", "attempt"),
     "except": Foreign("write `on failure as problem`", "on"),
     "catch": Foreign("write `on failure as problem`", "on"),
     "rescue": Foreign("write `on failure as problem`", "on"),
@@ -104,6 +105,7 @@ FOREIGN_STATEMENTS: dict[str, Foreign] = {
     "begin": Foreign("a block is made by indenting its lines"),
     "then": Foreign("a block is made by indenting its lines"),
     "def": Foreign("a `function` stands outside every other declaration"),
+    "class": Foreign("a `type` stands outside every other declaration"),
     "import": Foreign("an `import` stands at the beginning of the file"),
     "function": Foreign("a `function` stands outside every other declaration"),
     "new": Foreign("a record is made by its name: `Invoice(id: …)`"),
@@ -224,6 +226,16 @@ FOREIGN_CLAUSES: dict[str, str] = {
     "input": "takes", "inputs": "takes", "params": "takes", "parameters": "takes", "args": "takes", "accepts": "takes",
     "begin": "do", "body": "do",
 }  # fmt: skip
+
+#: first words of lines of tests elsewhere → what to write
+FOREIGN_TEST_LINES: dict[str, str] = {
+    **dict.fromkeys(("assert", "should", "check", "then", "require"), "write `expect result is …`"),
+    **dict.fromkeys(("mock", "stub", "patch", "when"), "write `given tool T gives …`"),
+    **dict.fromkeys(("call", "do", "act"), "write `run Name(…)`"),
+    "verify": "write `expect calls T 1 times`",
+    "raises": "write `expect status is failed`",
+    **dict.fromkeys(("let", "var", "const"), "a test has no names; write the value where it is used"),
+}
 
 #: signs of comparison behind a type → the word of the constraint that was meant
 FOREIGN_BOUNDS: dict[str, str] = {">": "above", ">=": "min", "<": "below", "<=": "max"}

@@ -102,6 +102,8 @@ _NUMBER = re.compile(
 _KNOWN = re.escape("".join(each for each in (*LOOK_ALIKES, *QUOTES, *BLANKS) if not each.isascii()))
 _LETTERS_RUN = re.compile(rf"(?:[A-Za-z0-9_]|[^\x00-\x7f{_KNOWN}])+")
 _STRANGE_RUN = re.compile(rf"[^\x00-\x7f{_KNOWN}]+")
+#: what means something else in an `f"…"`: doubled braces, conversions and formats
+_PYTHON_BRACES = re.compile(r"\{\{|\}\}|\{[^}]*[!:]")
 
 
 class Lexer:
@@ -275,7 +277,7 @@ class Lexer:
         tokens[-1] = text
         self.report(
             "TB2008", f"`{prefix.text}\"…\"` is the spelling of another language", prefix.start, prefix.end, label,
-            fix="" if prefix.text == "f" else None,
+            fix="" if prefix.text == "f" and _PYTHON_BRACES.search(text.text) is None else None,
         )  # fmt: skip
 
     def _number(self, start: int, end: int) -> Token:
@@ -331,8 +333,16 @@ class Lexer:
         return end
 
     def _report_sign(self, sign: str, start: int, end: int) -> None:
-        fix = "" if sign == ";" and not self.text[end : self.line_end(end, len(self.text))].strip() else None
+        behind = self.text[end : self.line_end(end, len(self.text))].split()
         label = FOREIGN_SIGNS[sign].label
+        if sign == "//":
+            # A comment begins a line or has words; what is divided by is a number or stands in brackets.
+            first = not self.text[self.text.rfind("\n", 0, start) + 1 : start].strip()
+            if first or (len(behind) > 1 and all(word.isalpha() for word in behind[:2])):
+                label = "a comment begins with `#`"
+            elif behind and not behind[0][0].isalpha():
+                label = "whole division is written `div`"
+        fix = "" if sign == ";" and not behind else None
         self.report("TB2008", f"`{sign}` is the spelling of another language", start, end, label, fix=fix)
 
     def _other(self, tokens: list[Token], start: int, limit: int) -> int:
@@ -410,6 +420,8 @@ class Lexer:
 
     def _foreign_quote(self, tokens: list[Token], quote: str, start: int, limit: int) -> int:
         """`'text'` and texts in curly quotes: read to the closing quote, else to the end of the line."""
+        if self.text.startswith("'''", start):
+            return self._foreign_block(tokens, start, limit)
         line_end = self.line_end(start, limit)
         closing = {"'": "'"}.get(quote)
         end = start + 1
@@ -442,6 +454,14 @@ class Lexer:
             )  # fmt: skip
         if not closed:
             self.cuts.add(start)
+        tokens.append(Token("bad", self.text[start:end], start, end))
+        return end
+
+    def _foreign_block(self, tokens: list[Token], start: int, limit: int) -> int:
+        """`'''text'''`: read to the closing quotes, else to the end of the line."""
+        end = self.text.find("'''", start + 3, limit)
+        end = self.line_end(start, limit) if end < 0 else end + 3
+        self.report("TB2008", "a text block has double quotes", start, start + 3, 'write `"""`')
         tokens.append(Token("bad", self.text[start:end], start, end))
         return end
 

@@ -19,7 +19,9 @@ from .forms import (
     WIDEN,
     Binding,
     common,
+    definite,
     fit,
+    fitting,
     inner,
     is_optional,
     is_ordered,
@@ -199,7 +201,7 @@ def _list_hint(hint: TypeForm | None) -> TypeForm | None:
     while hint is not None and is_optional(hint):
         hint = inner(hint)
     is_list = hint is not None and not isinstance(hint, str) and hint[0] == "List" and not mentions(hint, BOTTOM)
-    return hint if is_list else None
+    return definite(hint) if hint is not None and is_list else None
 
 
 def _closed(parts: list[Any]) -> list[Any]:
@@ -410,7 +412,11 @@ def _built_in(body: Body, node: tree.BuiltIn, hint: TypeForm | None) -> Typed:
 def _arguments(body: Body, node: tree.BuiltIn, rows: Rows, hint: TypeForm | None) -> list[Typed]:
     """The operands; `[]` and its like take their type from the others, or from what is expected of the result."""
     if node.name.text in ("sorted", "min", "max") and hint is not None:
-        within = opened(hint) if node.name.text == "sorted" else ("List", opened(hint))
+        within = opened(hint)
+        if node.name.text != "sorted":
+            # Of an `Optional Decimal` whose Decimal may as well be an Int the elements may be Ints.
+            element = inner(hint) if is_optional(hint) else hint
+            within = ("List", element if element == fitting("Decimal") else within)
         return [body.elaborate(argument, within) for argument in node.arguments]
     binding = Binding()
     row = rows[0]

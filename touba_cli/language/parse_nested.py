@@ -281,9 +281,9 @@ class NestedReader(LiteralReader):
 
     def _after_interpolation(self) -> None:
         token = self.token
-        if token.kind != ":" and self.foreign_here():
+        if token.kind not in (":", "!") and self.foreign_here():
             raise Stop
-        if token.kind == ":":
+        if token.kind in (":", "!"):
             self.stop(
                 "TB1009",
                 "an interpolation has no format",

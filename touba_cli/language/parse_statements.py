@@ -98,7 +98,10 @@ class StatementReader(EffectReader):
                 label = f"write `show {value.text}`"
             elif value.kind == "word":
                 label = f'write `show "{{{value.text[:40]}}}"`'
-        reader.report("TB2008", title, first, label, fix=hint.meant if hint.exact else None)
+        alone = hint.meant == "give" and reader.at_end  # a `return` without a value
+        if alone:
+            label = "`give` needs a value; leave the rest of the block to an `else`"
+        reader.report("TB2008", title, first, label, fix=hint.meant if hint.exact and not alone else None)
         if hint.meant is None:
             self.skip_block(line)
             return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from . import tree
 from .cursor import Stop, name_of
 from .diagnostics import Related
+from .hints import FOREIGN_TEST_LINES
 from .layout import Line
 from .parse_triggers import TriggerReader
 from .parse_types import LineReader
@@ -29,7 +30,7 @@ class TestReader(TriggerReader):
             reader = self.reader(each)
             first = reader.token
             if first.kind != "word" or first.text not in TEST_WORDS:
-                reader.unknown_word(TEST_WORDS, "a test")
+                reader.unknown_word(TEST_WORDS, "a test", FOREIGN_TEST_LINES.get(first.text, ""))
                 self.skip_block(each)
                 test.damaged = True
                 continue

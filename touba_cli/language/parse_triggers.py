@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from . import tree
-from .cursor import Stop
+from .cursor import Stop, found
 from .layout import Line
 from .parse_callables import CallableReader
 from .parse_declarations import Clauses
@@ -131,6 +131,10 @@ class TriggerReader(CallableReader):
         except Stop:
             # The input is filled, though nobody can tell with what.
             path, value = [], tree.Unknown(line.span)
+            reader.skip_line()
+        if not reader.at_end and reader.token.kind not in ("bad", ":", "{"):
+            label = "an input is filled with one value, or one part of the event, as it is"
+            reader.report("TB2007", f"{found(reader.token)} follows where the line should end", reader.token, label)
             reader.skip_line()
         reader.end_of_line()
         return PayloadDecl(line.span, name, path, value)

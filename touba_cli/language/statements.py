@@ -272,7 +272,8 @@ class Lines:
         return parallel_each(self, node, hint)
 
     def _effect_line(self, node: tree.EffectLine) -> bool:
-        effect = self.effect(node.effect)
+        called = node.effect
+        effect = self._called(called, alone=True) if isinstance(called, tree.Call) else self.effect(called)
         if effect is not None:
             effect.emit(None)
         if isinstance(node.effect, (tree.Ask, tree.Review)) and self.body.kind != "function":
@@ -280,10 +281,10 @@ class Lines:
             self.body.report("TB8001", f"the {what} is never used", node.span, "bind it with `let`")
         return True
 
-    def _called(self, node: tree.Call) -> Effect | None:
-        """What a call calls, and its arguments."""
+    def _called(self, node: tree.Call, alone: bool = False) -> Effect | None:
+        """What a call calls, and its arguments; ``alone`` where the call is a whole line."""
         found = self.body.unit.find(node.path, node.name, "callable")
-        if found is None or not self._is_callable(node, found):
+        if found is None or not self._is_callable(node, found, alone):
             for argument in node.arguments:
                 self.body.elaborate(argument.value, UNKNOWN)
             return None
@@ -295,15 +296,18 @@ class Lines:
             lambda slot: self.emit(node.span, "call", self.next_site(), slot, signature.declared.ref, codes),
         )
 
-    def _is_callable(self, node: tree.Call, found: Declared) -> bool:
+    def _is_callable(self, node: tree.Call, found: Declared, alone: bool) -> bool:
         if found.kind in CALLED_KINDS:
             return True
         start = node.path[0].span.start if node.path else node.name.span.start
         if found.kind == "function":
             self.body.report(
                 "TB3007", "functions are called in expressions", node.span,
-                f"write `{node.name.text}(…)` without `call`",
-                related=(found.related(self.body.unit),), fix=Fix(tree.Span(node.span.start, start), ""),
+                f"a function does nothing but give: `let x = {node.name.text}(…)`"
+                if alone
+                else f"write `{node.name.text}(…)` without `call`",
+                related=(found.related(self.body.unit),),
+                fix=None if alone else Fix(tree.Span(node.span.start, start), ""),
             )  # fmt: skip
         else:
             kind = "type" if found.is_type else found.kind

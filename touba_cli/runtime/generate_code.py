@@ -15,11 +15,9 @@ from __future__ import annotations
 
 from ..air.costs import instruction_expressions
 from .functions import applies
-from .generate_collect import collected
 from .generate_expr import MOST_LOOPS, Expressions
 from .generate_sites import MOST_SLOTS, Sites
 from .generate_text import Refused, Source
-from .generate_types import attempted
 from .interpreter import literal_parts
 
 TYPE_CHECKING = False
@@ -29,9 +27,12 @@ if TYPE_CHECKING:
 
     from ..air.program import Callable as Declared
     from ..values.check import TypeTable
+    from .generate_facts import CodeFacts
 
 #: lines of one piece
 MOST_LINES = 2_000
+#: what the exits of one piece store, all together: each slot and count has to be compiled, too
+MOST_STORES = 20_000
 #: indentations inside each other: CPython allows 100
 _MOST_LEVELS = 60
 
@@ -56,6 +57,7 @@ class Writer:
         table: the program's types.
         callables: the program's.
         declared: the callable.
+        facts: what is known of its code.
         start: where the region begins; None for a whole callable.
         may_stop: whether the end of a slice ends the region; else the budget's pulse is called.
         counts: whether the functions that statements call are counted.
@@ -85,6 +87,7 @@ class Writer:
         table: TypeTable,
         callables: dict[str, Declared],
         declared: Declared,
+        facts: CodeFacts,
         start: int | None,
         may_stop: bool,
         counts: bool,
@@ -98,7 +101,7 @@ class Writer:
         self._start = start
         self._may_stop = may_stop
         #: first instruction of a loop → its back edge
-        self._ends = {each[1]: pc for pc, each in enumerate(declared.code) if each[0] == "again"}
+        self._ends = facts.ends
         #: a whole skill or strategy
         self._is_direct = start is None and declared.kind != "function"
         #: slots that the piece changes
@@ -108,12 +111,12 @@ class Writer:
         #: lines that leave the piece, where to, and the attempts that are open there
         self._exits: list[tuple[int, int | None, tuple[tuple[int, int], ...]]] = []
         # Where an attempt of the frame can go on after a failure, a changed slot is stored at once.
-        self._stores_at_once = start is not None and start in attempted(declared.code)
+        self._stores_at_once = start is not None and start in facts.attempted
         self._expressions = Expressions(
             self.source,
             table,
             declared.slots,
-            frozenset(collected(declared.code)),
+            facts.collected,
             lambda ref: self.functions.setdefault(ref, f"f{len(self.functions):d}"),
             self._change,
             counts,
@@ -121,7 +124,7 @@ class Writer:
         #: the name of what knows the span of the callable
         self._around = "W" if self._is_direct else "F"
         self._sites = Sites(
-            self.source, self._expressions, declared, callables, self._around, counts, self._stores_at_once
+            self.source, self._expressions, callables, self._around, counts and facts.applies, self._stores_at_once
         )
 
     @property
@@ -277,7 +280,7 @@ class Writer:
         pc = low
         while pc < high:
             source.pc = pc
-            if len(source.lines) > MOST_LINES or source.level > _MOST_LEVELS:
+            if self._is_large():
                 self._exit(pc)
                 return False
             end = self._ends.get(pc)
@@ -322,6 +325,11 @@ class Writer:
             self._goto(high, loop)
             return False
         return True
+
+    def _is_large(self) -> bool:
+        """Whether the piece has to end here."""
+        stores = len(self._exits) * (len(self._changed) + len(self._sites.sites))
+        return len(self.source.lines) > MOST_LINES or stores > MOST_STORES or self.source.level > _MOST_LEVELS
 
     def _loop(self, head: int, end: int) -> bool:
         """Write a loop; whether control can go on behind it."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ..air.costs import instruction_expressions
-from .generate_expr import Expressions, parts
+from .generate_expr import Expressions
 from .generate_text import Source
 
 TYPE_CHECKING = False
@@ -12,10 +11,11 @@ if TYPE_CHECKING:
 
     from ..air.program import Callable as Declared
     from ..values.check import TypeTable
+    from .generate_facts import CodeFacts
 
 
 def write_collect(
-    table: TypeTable, declared: Declared, node: list[Any], counts: bool
+    table: TypeTable, declared: Declared, facts: CodeFacts, node: list[Any], counts: bool
 ) -> tuple[str, Source, dict[str, str]]:
     """The source of a module whose ``made(X, m, S, L)`` does what a `collect` does with the elements L.
 
@@ -37,7 +37,7 @@ def write_collect(
         source,
         table,
         declared.slots,
-        frozenset(collected(declared.code)),
+        facts.collected,
         lambda ref: functions.setdefault(ref, f"f{len(functions):d}"),
         change,
         counts,
@@ -51,15 +51,3 @@ def write_collect(
     source.lines[:0] = opening
     source.places[:0] = [-1] * (len(opening) + 1)
     return "\n".join(["def made(X, m, S, L):", *source.lines, ""]), source, functions
-
-
-def collected(code: list[list[Any]]) -> set[int]:
-    """The slots that some `collect` changes."""
-    found: set[int] = set()
-    waiting = [node for instruction in code for node in instruction_expressions(instruction)]
-    while waiting:
-        node = waiting.pop()
-        if node[0] == "collect":
-            found.add(node[1])
-        waiting.extend(parts(node))
-    return found

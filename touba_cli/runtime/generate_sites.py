@@ -15,8 +15,6 @@ occurrence of the piece's own callable: the event that began it, or what is arou
 
 from __future__ import annotations
 
-from .functions import applies
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,10 +39,9 @@ class Sites:
     Parameters:
         source: where lines go.
         expressions: what writes the arguments.
-        declared: the callable of the piece.
         callables: the program's.
         around: the name of what knows the span of the piece's callable.
-        counts: whether the functions that statements call are counted.
+        tells_functions: whether functions that statements call are counted, and there are such calls.
         stores_at_once: whether a count is stored in the frame as soon as it changes.
 
     ``names`` are the names of the callees by reference, ``sites`` the effect sites that are counted.
@@ -59,10 +56,9 @@ class Sites:
         self,
         source: Source,
         expressions: Expressions,
-        declared: Declared,
         callables: dict[str, Declared],
         around: str,
-        counts: bool,
+        tells_functions: bool,
         stores_at_once: bool,
     ):
         self._source = source
@@ -70,7 +66,7 @@ class Sites:
         self._callables = callables
         self._around = around
         self._stores_at_once = stores_at_once
-        self._tells_functions = counts and any(map(applies, declared.code))
+        self._tells_functions = tells_functions
         self._tells = False
         self.names: dict[str, str] = {}
         self.sites: set[int] = set()

@@ -1,4 +1,4 @@
-"""What can be told of code before it runs: where attempts are open, and types of expressions, where these save work."""
+"""What can be told of expressions before they run: their types, where these save work."""
 
 from __future__ import annotations
 
@@ -79,30 +79,3 @@ class Types:
         """Whether a List or Map has elements of which none can fail to become an Optional."""
         form = self.of(node)
         return form is not None and not isinstance(form, str) and form[1] in _SMALL
-
-
-def attempted(code: list[list[Any]]) -> set[int]:
-    """The instructions at which an attempt is open."""
-    found: set[int] = set()
-    seen: set[int] = set()
-    waiting = [(0, 0)]
-    while waiting:
-        pc, depth = waiting.pop()
-        if pc in seen or pc >= len(code):
-            continue
-        seen.add(pc)
-        if depth:
-            found.add(pc)
-        instruction = code[pc]
-        name = instruction[0]
-        if name == "attempt":
-            waiting += [(pc + 1, depth + 1), (instruction[1], depth)]
-        elif name == "leave":
-            waiting.append((pc + 1, depth - 1))
-        elif name in ("jump", "again"):
-            waiting.append((instruction[1], depth))
-        elif name in ("unless", "each", "times"):
-            waiting += [(pc + 1, depth), (instruction[-1], depth)]
-        elif name not in ("give", "stop", "fail"):
-            waiting.append((pc + 1, depth))
-    return found

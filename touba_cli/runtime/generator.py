@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .generate_code import Writer
 from .generate_collect import write_collect
+from .generate_facts import CodeFacts
 from .generate_text import HELPERS, Refused
 
 TYPE_CHECKING = False
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 #: lines of everything that is generated in a run
 MOST_LINES_IN_ALL = 40_000
+#: what counts as a line where lines are long, in characters
+_LINE = 50
 
 
 class Piece:
@@ -53,12 +56,13 @@ class Generator:
         callables: what it declares.
     """
 
-    __slots__ = ("_callables", "_lines_left", "_table")
+    __slots__ = ("_callables", "_facts", "_lines_left", "_table")
 
     def __init__(self, table: TypeTable, callables: dict[str, Declared]):
         self._table = table
         self._callables = callables
         self._lines_left = MOST_LINES_IN_ALL
+        self._facts: dict[str, CodeFacts] = {}
 
     def function(self, declared: Declared) -> Piece | None:
         """A whole function, or None where it is to be run by regions."""
@@ -75,10 +79,11 @@ class Generator:
     def _make(self, declared: Declared, start: int | None, may_stop: bool, counts: bool) -> Piece | None:
         if self._lines_left <= 0:
             return None
-        writer = Writer(self._table, self._callables, declared, start, may_stop, counts)
+        writer = Writer(self._table, self._callables, declared, self._facts_of(declared), start, may_stop, counts)
         try:
             text = writer.write()
         except Refused:
+            self._lines_left -= len(writer.source.lines)
             return None
         piece = self._compile(declared.ref, text, writer.source, writer.functions)
         piece.callees, piece.counts = writer.callees, counts
@@ -90,13 +95,19 @@ class Generator:
         if self._lines_left <= 0:
             return None
         try:
-            text, source, functions = write_collect(self._table, declared, node, counts)
+            text, source, functions = write_collect(self._table, declared, self._facts_of(declared), node, counts)
         except Refused:
             return None
         return self._compile(declared.ref, text, source, functions)
 
+    def _facts_of(self, declared: Declared) -> CodeFacts:
+        found = self._facts.get(declared.ref)
+        if found is None:
+            found = self._facts[declared.ref] = CodeFacts(declared)
+        return found
+
     def _compile(self, ref: str, text: str, source: Source, functions: dict[str, str]) -> Piece:
-        self._lines_left -= len(source.lines)
+        self._lines_left -= max(len(source.lines), len(text) // _LINE)
         space = dict(HELPERS)
         space.update((f"c{number:d}", value) for number, value in enumerate(source.constants))
         exec(compile(text, "<generated>", "exec", dont_inherit=True), space)

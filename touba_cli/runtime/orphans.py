@@ -21,7 +21,7 @@ _SET_CHILD_SUBREAPER = 36
 #: seconds from the start of a handler to the first look for groups, and between two at most; they double in between
 _FIRST_LOOK = 0.05
 _PAUSE = 1.0
-#: how many groups get a life line, and how many processes are looked at
+#: how many groups have a life line at a time, and how many processes are looked at
 _GROUPS = 32
 _PROCESSES = 1_000
 
@@ -64,7 +64,7 @@ class Strays:
     def __init__(self) -> None:
         #: groups that are taken care of
         self._known = {os.getpgrp()}
-        self._lines: list[LifeLine] = []
+        self._lines: dict[int, LifeLine] = {}
         self._pause = _FIRST_LOOK
         self.due = float("inf")
 
@@ -78,6 +78,7 @@ class Strays:
         """Give a life line to every group that has none."""
         self._pause = min(2 * self._pause, _PAUSE)
         self.due = time.monotonic() + self._pause
+        self._forget_ended()
         for pid in _descendants():
             try:
                 group = os.getpgid(pid)
@@ -93,15 +94,26 @@ class Strays:
             return  # no descriptor is left: handlers need them more
         if line.kill_at_end(group):
             self._known.add(group)
-            self._lines.append(line)
+            self._lines[group] = line
         else:
             line.close()
 
+    def _forget_ended(self) -> None:
+        """Take the life lines of groups that are gone back: others need them, and may be given their numbers."""
+        for group in list(self._lines):
+            try:
+                os.killpg(group, 0)
+            except ProcessLookupError:
+                self._lines.pop(group).close()
+                self._known.discard(group)
+            except PermissionError:
+                continue  # it works for another user, and is there
+
     def close(self) -> None:
         """End the life lines: what still lives of these groups is killed."""
-        for line in self._lines:
+        for line in self._lines.values():
             line.close()
-        self._lines = []
+        self._lines = {}
 
 
 def _descendants() -> list[int]:

@@ -11,7 +11,7 @@ from ..air.types import BUILT_IN_TYPES, base, freeze, show
 from ..errors import ToubaFailure
 from .constraints import make_rule, reading_steps
 from .model import ABSENT, ENTRY, ListValue, MapValue, Present
-from .paths import Fault, item_step, key_step
+from .paths import Fault, field_step, item_step, key_step
 from .readers import (
     PLAIN_READERS,
     Reading,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from typing import Any, TypeAlias
 
     from ..air.types import TypeForm
-    from .model import ChoiceValue, Meter, Value
+    from .model import ChoiceValue, Meter, RecordValue, Value
     from .readers import Reader
 
     #: name, type, name on the wire
@@ -251,6 +251,8 @@ class TypeTable:
             return _list_checker(inner)
         if kind == "Map":
             return _map_checker(inner)
+        if kind == ENTRY:
+            return _entry_checker(inner)
         return _optional_checker(inner)
 
     # JSON Schema.
@@ -319,6 +321,17 @@ def _map_checker(inner: Checker) -> Checker:
             except Fault as fault:
                 fault.steps.append(key_step(name))
                 raise
+
+    return check
+
+
+def _entry_checker(inner: Checker) -> Checker:
+    def check(value: RecordValue, meter: Meter) -> None:
+        try:
+            inner(value.fields["value"], meter)
+        except Fault as fault:
+            fault.steps.append(field_step("value"))
+            raise
 
     return check
 

@@ -39,7 +39,7 @@ _REQUEST: dict[str, tuple[type, ...]] = {
     "grants": (list, type(None)),
     "secret_handles": (dict, type(None)),
     "limits": (dict, type(None)),
-    "resources": (dict, list, type(None)),
+    "resources": (dict, type(None)),
     "deadline_ms": (int, float, type(None)),
     "effect": (dict, type(None)),
 }

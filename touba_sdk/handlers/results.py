@@ -57,11 +57,13 @@ def create_tool_result(value: Any, memory_metadata: Iterable[Mapping[str, Any]] 
     if isinstance(memory_metadata, (str, bytes)) or hasattr(memory_metadata, "keys"):
         raise MemoryMetadataInvalid("memory_metadata is a list of objects")
     if not hasattr(memory_metadata, "__iter__"):
-        raise MemoryMetadataInvalid(f"memory_metadata is {type(memory_metadata).__name__}; it has to be a list of objects")
+        raise MemoryMetadataInvalid(
+            f"memory_metadata is {type(memory_metadata).__name__}; it has to be a list of objects"
+        )
     found: list[dict[str, Any]] = []
     for number, each in enumerate(memory_metadata):
         if number == MAX_STATEMENTS:
-            raise MemoryMetadataInvalid(f"memory_metadata has more than {MAX_STATEMENTS} entries")
+            raise MemoryMetadataInvalid(f"memory_metadata has too many entries; {MAX_STATEMENTS} are allowed")
         found.append(_check(each, f"memory_metadata[{number}]"))
     return ToolResult(value, found)
 
