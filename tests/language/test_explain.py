@@ -14,10 +14,12 @@ from touba_cli.air.program import read_program, write_program
 from touba_cli.commands.findings import FINDINGS
 from touba_cli.documents import check_document
 from touba_cli.errors import CODES as RUNTIME_CODES
+from touba_cli.errors import WARNINGS
 from touba_cli.language import pages
 from touba_cli.language.compiler import compile_program
 from touba_cli.language.diagnostics import CODES
 from touba_cli.language.render import render_all
+from touba_cli.runtime.admission import AVAILABLE_FEATURES
 
 FOLDER = Path(pages.__file__).parent / "explain"
 
@@ -75,11 +77,19 @@ def test_the_command_prints_the_page(project: Project, code: str) -> None:
     assert document["error"] is None
 
 
+def test_the_programs_about_failure_codes_run_in_this_version() -> None:
+    for programs in (PAGES["TB8004"].wrong, PAGES["TB8004"].right):
+        air = compile_program(Texts(programs), pages.ENTRY).air
+        assert air is not None
+        assert set(air["requires"]) <= AVAILABLE_FEATURES
+
+
 @pytest.mark.parametrize(
     ("code", "kind", "title", "hint"),
     [
         ("ToolTimeout", "error", RUNTIME_CODES["ToolTimeout"].sentence, RUNTIME_CODES["ToolTimeout"].hint),
         ("UsageError", "error", RUNTIME_CODES["UsageError"].sentence, RUNTIME_CODES["UsageError"].hint),
+        ("EffectUnknown", "warning", *WARNINGS["EffectUnknown"]),
         ("FewOpenFiles", "finding", *FINDINGS["FewOpenFiles"]),
     ],
 )
@@ -94,13 +104,19 @@ def test_other_codes_are_explained_too(project: Project, code: str, kind: str, t
 
 
 def test_no_code_is_explained_in_two_ways() -> None:
-    assert len({*CODES, *RUNTIME_CODES, *FINDINGS}) == len(CODES) + len(RUNTIME_CODES) + len(FINDINGS)
+    tables = (CODES, RUNTIME_CODES, WARNINGS, FINDINGS)
+    assert len({code.lower() for table in tables for code in table}) == sum(len(table) for table in tables)
+
+
+@pytest.mark.parametrize("code", ["TB3003", "ToolTimeout", "EffectUnknown", "FewOpenFiles"])
+def test_small_letters_do_too(project: Project, code: str) -> None:
+    assert project.touba("explain", code.lower()).stdout == project.touba("explain", code).stdout != b""
 
 
 @pytest.mark.parametrize(
     ("words", "message", "hint"),
     [
-        (["tb3003"], "there is no code `tb3003`", "Did you mean `TB3003`?"),
+        (["tb303"], "there is no code `tb303`", "Did you mean `TB3003`?"),
         (["ToolTimeuot"], "there is no code `ToolTimeuot`", "Did you mean `ToolTimeout`?"),
         (["nonsense"], "there is no code `nonsense`", "docs/diagnostics.md and docs/errors.md list the codes."),
         ([], "no code is given", "Write it like `touba explain TB3003`."),

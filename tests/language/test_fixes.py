@@ -125,7 +125,8 @@ def test_what_was_meant(line: str, meant: str) -> None:
         ('let _a = f"}}"', "TB2008", "every text may have `{…}`; write it without `f`"),
         ('let _a = f"{n:.2f}"', "TB2008", "every text may have `{…}`; write it without `f`"),
         ('let _a = f"{s!r}"', "TB2008", "every text may have `{…}`; write it without `f`"),
-        ('let _a = "{s!r}"', "TB1009", r"write `\{` for a brace, or `text(round(x, 2))` for a format"),
+        ('let _a = "{s!r}"', "TB1009", "remove `!` and what follows: a value has one form in a text"),
+        ('let _a = "{n:3}"', "TB1009", r"write `\{` for a brace, or `text(round(x, 2))` for a format"),
         ("let _a = 'it\\'s {n}'", "TB2008", 'write `"…"`'), ("let _a = '''x'''", "TB2008", 'write `"""`'),
         ("let _a = n!", "TB2008", "write `not`"),
         ("return", "TB2008", "`give` needs a value; leave the rest of the block to an `else`"),
@@ -144,3 +145,17 @@ def test_what_is_not_replaced_blindly(line: str, code: str, label: str) -> None:
 def test_a_text_block_in_single_quotes_is_one_mistake() -> None:
     text = f"{HEAD}        let _a = '''\n  it's \"so\"\n# x\n'''\n        let _b = 1 + unknown\n        give 0\n"
     assert [each.code for each in problems({"main.tb": text})] == ["TB2008", "TB3001"]
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "label"),
+    [
+        ("call Check(n)", "TB3007", "make it a skill: a function that gives nothing has no use here"),
+        ("let _a = Check(n)", "TB4001", "let the function give something"),
+    ],
+)
+def test_hints_about_a_function_without_a_result_lead_out(line: str, code: str, label: str) -> None:
+    check = 'function Check\n    takes n as Int\n    do\n        require n > 1 else "small"\n\n'
+    text = HEAD.replace("strategy S", check + "strategy S")
+    found = problems({"main.tb": f"{text}        {line}\n        give 0\n"})
+    assert [(each.code, each.label) for each in found] == [(code, label)]

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from touba_cli.language import format
 from touba_cli.language.compiler import compile_program
 from touba_cli.language.diagnostics import Problems
 from touba_cli.language.format import FormatUnproven, comments, format_source, prove, read_module, same_tree
@@ -325,6 +326,17 @@ def test_another_text_is_never_given_out(new: str, why: str) -> None:
         prove(source, read, new)
 
 
+@pytest.mark.parametrize(
+    ("found", "made", "why"),
+    [("Int", "Text", "meaning"), ("# one", "# two", "comments"), ("    x", "  x\n      y", "read")],
+)
+def test_the_formatter_proves_what_it_made(monkeypatch: pytest.MonkeyPatch, found: str, made: str, why: str) -> None:
+    right = format._Writer.text
+    monkeypatch.setattr(format._Writer, "text", lambda writer: right(writer).replace(found, made))
+    with pytest.raises(FormatUnproven, match=why):
+        format_source(Source("a.tb", "module a\n# one\ntype A\n  x as Int\n"), Problems())
+
+
 def test_a_mark_of_byte_order_is_left_out() -> None:
     source = read_source("a.tb", b"\xef\xbb\xbfmodule a\n", Problems())
     assert source is not None
@@ -341,3 +353,14 @@ def test_what_was_broken_before_words_stays_broken_there() -> None:
     lines = [line.strip() for line in text.splitlines()]
     assert lines[lines.index("let xs = [") + 1 :][:3] == [item, "for part in slice(", "all_parts_of_everything,"]
     assert "if true" in lines
+
+
+def test_an_index_stays_on_its_line_where_other_brackets_are_broken() -> None:
+    # Nothing in `[0]` would say, when it is read again, that it was spread.
+    numbers = ", ".join(["1_000_000_000"] * 8)
+    text = formatted(
+        "module a\n\nfunction F\n    gives List of Int\n    do\n"
+        f"        give (first([[{numbers}]]) otherwise [1_000]) otherwise (first([[{numbers}]]) otherwise [[1, 2]])[0]\n"
+    )
+    assert text.endswith("            ) otherwise [[1, 2]]\n        )[0]\n")
+    assert formatted(text) == text

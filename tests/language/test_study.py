@@ -9,6 +9,7 @@ from tests.language.study import MODULES, PROGRAMS, REQUIRES
 from touba_cli.air.program import read_program, write_program
 from touba_cli.errors import ToubaFailure
 from touba_cli.runtime.admission import AVAILABLE_FEATURES, check_features
+from touba_cli.runtime.unavailable import WORDS
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -23,4 +24,5 @@ def test_a_program_of_the_study_compiles_whole(name: str) -> None:
     with pytest.raises(ToubaFailure) as refused:
         check_features(program)
     assert refused.value.code == "FeatureUnavailable"
+    assert all(f"{WORDS[feature]} (" in refused.value.message for feature in missing)
     assert all(f"`{feature}`" in refused.value.message for feature in missing)

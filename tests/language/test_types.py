@@ -419,3 +419,82 @@ def test_deep_types_are_refused() -> None:
     found = problems(compiled(chain + "\ntype A200 is Int\n"))
     assert all(each.startswith("TB9006") for each in found)
     assert found != []
+
+
+# --- what is expected of an `otherwise` ------------------------------------------------------------------------------
+
+AROUND = (
+    "n as Int, c as Bool, d as Decimal, o as Optional Int, od as Optional Decimal, oo as Optional Optional Int, "
+    "counts as Map of Int, prices as Map of Decimal"
+)
+
+
+@pytest.mark.parametrize(
+    ("gives", "expression"),
+    [
+        # An Optional inside an Optional is opened once or twice.
+        ("Optional Int", "first([first([n])]) otherwise none"), ("Optional Int", "first([first([n])]) otherwise n"),
+        ("Int", "(first([first([n])]) otherwise none) otherwise 0"), ("Int", "(first([o]) otherwise none) otherwise 0"),
+        ("Optional Int", "last([first([n]), none]) otherwise first([n])"),
+        ("Int", "((first([first([first([n])])]) otherwise none) otherwise none) otherwise 1"),
+        ("Optional C", "first([Held, none]) otherwise Held"), ("Optional Int", "first([n]) otherwise 0"),
+        ("Optional Decimal", "first([od, n]) otherwise none"),
+        ("Optional Int", "first(values({\"a\": first([n])})) otherwise none"),
+        ("Optional Int", "first([first([n])] if c else [n]) otherwise none"),
+        # Where a Decimal is expected an Int will do, or the list is one of Decimals: what stands beside it decides.
+        ("Decimal", "(first([n]) if c else counts[\"k\"]) otherwise n"),
+        ("Decimal", "(counts[\"k\"] if c else first([n])) otherwise n"),
+        ("Decimal", "(max([n]) if c else counts[\"k\"]) otherwise n"),
+        ("Decimal", "(first([n]) if c else prices[\"k\"]) otherwise n"),
+        ("Decimal", "(prices[\"k\"] if c else first([n])) otherwise n"),
+        ("Decimal", "(first([n]) if c else first([d])) otherwise n"), ("Decimal", "first([1, 2]) otherwise 0.5"),
+        ("Decimal", "first([n] + [d]) otherwise 0"), ("Optional Decimal", "first([n]) otherwise d"),
+        ("List of Decimal", "first([[1], [2]]) otherwise [1]"), ("Decimal", "min([]) otherwise 1"),
+    ],
+)  # fmt: skip
+def test_an_otherwise_where_a_type_is_expected(gives: str, expression: str) -> None:
+    value(expression, takes=AROUND, gives=gives, before=CHOICE)
+
+
+@pytest.mark.parametrize(
+    ("gives", "expression", "problem"),
+    [
+        ("Int", 'first(["a"]) otherwise 1', "TB4001 6:21"), ("Optional Int", 'first(["a", "b"]) otherwise 1', "TB4001 6:21"),
+        ("Decimal", 'first(["a"]) otherwise 1', "TB4001 6:21"), ("Optional Int", "first([oo]) otherwise 1", "TB4004 6:21"),
+        ("Decimal", "first([nobody]) otherwise 1", "TB3001 6:21"), ("Int", "first([first([n])]) otherwise 1", "TB4004 6:21"),
+    ],
+)  # fmt: skip
+def test_what_does_not_fit_behind_an_otherwise(gives: str, expression: str, problem: str) -> None:
+    found = compiled(give(expression, takes=AROUND, gives=gives))
+    assert problems(found) == [problem]
+    assert all("fitting" not in each.title + each.label for each in found.diagnostics)
+
+
+def test_what_is_expected_does_not_change_what_is_absent() -> None:
+    # An absent one is absent for `otherwise`: it is not wrapped because an Optional is expected.
+    for expression in (
+        "first([]) otherwise 5",
+        "(o if c else first([])) otherwise 5",
+        "(o if c else none) otherwise 5",
+    ):
+        made = value(expression, takes=AROUND, gives="Optional Int")
+        assert made[0] == "some", expression
+        assert "some" not in str(made[1]), expression
+
+
+def test_a_key_that_is_known_to_be_present() -> None:
+    value('{t: 1} if t is present else {"": 0}', takes="t as Optional Text", gives="Map of Int")
+    assert problems(compiled(give("{t: 1}", takes="t as Optional Text", gives="Map of Int"))) == ["TB4004 6:15"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "let xs = [Small] if c else [S.Large for x in [n] if x > 1]",
+        "let xs = [S.Small] if c else [Large for x in [n] if x > 1]",
+        'let xs = [Problem(code: "A", message: "b", ref: "1")] if c else [] if c else []',
+    ],
+)
+def test_branches_tell_each_other(line: str) -> None:
+    found = compiled(body(f"{line}\ngive length(xs)", takes="n as Int, c as Bool", before=SIZE))
+    assert [each.title for each in found.diagnostics] == []

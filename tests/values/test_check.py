@@ -114,6 +114,9 @@ REFUSALS: list[tuple[Any, Any, str]] = [
     (ORDER, {"lines": [], "rates": {"EUR/USD": "x"}},
      'rates["EUR/USD"]: expected a Decimal: it is not in plain notation, like `12.50`'),
     ("type:app/State", "Shut", "$: there is no such variant; expected one of `Open`, `Paid`, `Held`"),
+    ("type:app/State", "open", "$: there is no such variant; expected one of `Open`, `Paid`, `Held`; did you mean `Open`?"),
+    ("type:app/State", {"choice": "Piad"},
+     "choice: there is no such variant; expected one of `Open`, `Paid`, `Held`; did you mean `Paid`?"),
     ("type:app/State", "Paid", '$: `Paid` has fields: expected an object with `"choice": "Paid"` and its fields'),
     ("type:app/State", {"choice": "Open"}, '$: `Open` has no fields: expected the text "Open"'),
     ("type:app/State", {"choice": "Paid"}, "receipt: the field is missing"),
@@ -189,6 +192,16 @@ def test_at_the_edge_a_missing_field_is_absent() -> None:
     assert read("type:app/Line", line, edge=True).fields["note"] is ABSENT
     assert read("type:app/Line", {**line, "the note": "x"}, edge=True).fields["note"].value == "x"
     assert refusal("type:app/Line", {"name": "a"}, edge=True) == "net: the field is missing"
+
+
+def test_at_the_edge_a_variant_without_fields_may_be_an_object() -> None:
+    state = "type:app/State"
+    assert TABLE.encode(state, read(state, {"choice": "Open"}, edge=True)) == "Open"
+    optional = ["Optional", state]
+    present = {"present": True, "value": "Open"}
+    assert TABLE.encode(freeze(optional), read(optional, {"choice": "Open"}, edge=True)) == present
+    assert refusal(state, {"choice": "Open", "receipt": "r"}, edge=True) == "receipt: `Open` has no such field"
+    assert refusal(state, {"choice": "Paid"}, edge=True) == "receipt: the field is missing"
 
 
 def test_json_null_stays_distinct_from_absent() -> None:

@@ -97,17 +97,21 @@ class Body:
         finally:
             self._depth -= 1
 
-    def settled(self, node: tree.Expr, hint: TypeForm | None = None) -> Typed:
-        """As `elaborate`, for where nothing more can tell the type: `[]` without a hint is an error."""
+    def settled(self, node: tree.Expr, hint: TypeForm | None = None, binder: str = "let") -> Typed:
+        """As `elaborate`, for where nothing more can tell the type: `[]` without a hint is an error.
+
+        Parameters:
+            binder: `let` or `var`: with which word the value gets its name.
+        """
         typed = self.elaborate(node, hint)
         if mentions(typed.form, BOTTOM):
-            self.untold(node, typed.form)
+            self.untold(node, typed.form, binder)
             return unknown()
         return typed
 
-    def untold(self, node: tree.Expr, form: TypeForm) -> None:
+    def untold(self, node: tree.Expr, form: TypeForm, binder: str = "let") -> None:
         """Report a type that cannot be told."""
-        label = "write `let … as T = …`, or use it where its type is known"
+        label = f"write `{binder} … as T = …`, or use it where its type is known"
         self.report("TB4005", f"the type of this {_empty(form)} cannot be told", node.span, label)
 
     def need(self, node: tree.Expr, wanted: TypeForm, why: str = "") -> list[Any]:
@@ -164,9 +168,21 @@ class Body:
             label = f"a Decimal is written without the `f`: `{node.value}`"
         elif wanted == "Text" and (typed.form in _TEXT_FORMS or self.types.is_plain_choice(typed.form)):
             label = 'write `text(…)`, or put it into a text: `"{…}"`'
+        elif (told := self.spelled(wanted, node)) is not None:
+            label = told
         elif typed.form == "Decimal" and wanted == "Int":
             label = "whole division is written `div`" if _divides(node) else "`int(…)` cuts off the fraction"
         self.report("TB4001", title, node.span, label, fix=fix)
+
+    def spelled(self, wanted: TypeForm, node: tree.Node) -> str | None:
+        """What to write where a text stands for a date or for a variant; None where it does not."""
+        if not isinstance(node, tree.Literal) or node.kind != "text" or len(str(node.value)) > 40:
+            return None
+        text = str(node.value)
+        if wanted in ("Date", "DateTime"):
+            example = "2026-01-31" if wanted == "Date" else "2026-01-31T09:30:00Z"
+            return f'write `{wanted.lower()} "{text if text[:4].isdecimal() else example}"`'
+        return f"write `{text}`, without quotes" if text in (self.types.variants(wanted) or ()) else None
 
     def written(self, node: tree.Node) -> str:
         """An expression as it stands in the source, where it is short."""
@@ -261,9 +277,11 @@ def wants_hint(body: Body, node: tree.Expr) -> bool:
     if isinstance(node, tree.Literal):
         return node.kind == "none"
     if isinstance(node, tree.Capital):
-        return not node.path and body.unit.known(node.name.text) is None
+        return not node.path and node.name.text != "Problem" and body.unit.known(node.name.text) is None
     if isinstance(node, tree.ListLiteral):
         return not node.items or any(wants_hint(body, item) for item in node.items)
     if isinstance(node, tree.MapLiteral):
         return not node.entries or any(wants_hint(body, value) for _, value in node.entries)
+    if isinstance(node, tree.Comprehension):
+        return wants_hint(body, node.item)
     return False

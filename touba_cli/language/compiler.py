@@ -184,7 +184,9 @@ class _Maker:
         body = Body(declared.unit, declared.kind, self.types, self.signatures, self.problems)
         owner = Owner(declared, self.types, self.authority, self.problems)
         lines = Lines(body, owner, DeclaredResult(signature, node))
+        before = len(self.problems.found)
         made = lines.run(signature, node)
+        self.problems.forget_unused(before)
         self.gates.update(owner.gates)
         for ref, (entry, code) in owner.branches.items():
             self.callables[ref] = {**entry, **self._finished(declared.unit, ref, code)}

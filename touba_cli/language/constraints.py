@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..air.types import freeze
 from ..limits import ALL_PATTERN_STATES
+from ..values.constraints import BOUNDS
 from ..values.formats import FORMATS
 from ..values.patterns import PatternInvalid, check_pattern
 from . import tree
@@ -39,6 +40,7 @@ def constraint_forms(
     """
     found: list[TypeForm] = []
     seen: dict[str, tree.Constraint] = {}
+    unbounded = False
     for constraint in node.constraints:
         if base == UNKNOWN:
             continue
@@ -46,6 +48,12 @@ def constraint_forms(
             _report(unit, constraint, f"`{constraint.word}` stands twice", "leave one")
             continue
         seen[constraint.word] = constraint
+        if constraint.word in BOUNDS and base not in _BOUNDED:
+            if not unbounded:
+                title = f"`{constraint.word}` does not fit `{show(base)}`"
+                _report(unit, constraint, title, _instead_of_bounds(node, base))
+            unbounded = True  # said once for all of them
+            continue
         if constraint.word == "matching":
             form = _matching(unit, constraint, base, patterns)
         else:
@@ -58,7 +66,7 @@ def constraint_forms(
 
 
 def _length(unit: Unit, node: tree.Constraint, base: TypeForm) -> TypeForm | None:
-    if base != "Text" and not (isinstance(base, tuple) and base[0] in ("List", "Map")):
+    if not _has_length(base):
         _report(unit, node, f"`length` does not fit `{show(base)}`", "only Text, List and Map have a length")
         return None
     if node.low is not None and node.high is not None and node.low > node.high:
@@ -72,13 +80,29 @@ def _length(unit: Unit, node: tree.Constraint, base: TypeForm) -> TypeForm | Non
     return ("length", node.low, node.high)
 
 
+def _instead_of_bounds(node: tree.ConstrainedType, base: TypeForm) -> str:
+    """What to write for the bounds of a type that has none."""
+    if _has_length(base):
+        numbers = {
+            each.word: each.bound.value
+            for each in node.constraints
+            if isinstance(each.bound, tree.Literal) and each.bound.kind == "int"
+        }
+        if "min" in numbers and "max" in numbers:
+            return f"write `length {numbers['min']} to {numbers['max']}`"
+        for word in ("min", "max"):
+            if word in numbers:
+                return f"write `length {word} {numbers[word]}`"
+        return "the length of a Text, List or Map is bound by `length min 1`, `length max 40` or `length 1 to 40`"
+    return "only numbers, dates and durations have bounds"
+
+
+def _has_length(base: TypeForm) -> bool:
+    return base == "Text" or (isinstance(base, tuple) and base[0] in ("List", "Map"))
+
+
 def _bound(unit: Unit, node: tree.Constraint, base: TypeForm) -> TypeForm | None:
-    if base not in _BOUNDED or not isinstance(base, str):
-        _report(
-            unit, node, f"`{node.word}` does not fit `{show(base)}`", "only numbers, dates and durations have bounds"
-        )
-        return None
-    if node.bound is None:
+    if node.bound is None or not isinstance(base, str):
         return None
     try:
         found = literal(node.bound)

@@ -79,6 +79,9 @@ def _unknown_name(body: Body, node: tree.Capital, wanted: TypeForm | None) -> Ty
         return _ignored(body, node)
     variants = list(body.types.variants(wanted) or ()) if wanted is not None else []
     unfit = node.arguments is None or body.problems.near(name, variants) is not None
+    if (bound := body.scopes.look_up(name)) is not None:
+        bound.used = True  # a value whose capital letter was reported where it is bound
+        return _ignored(body, node)
     if variants and wanted is not None and unfit:
         unknown_variant(body, node.name, wanted)
         return _ignored(body, node)
@@ -197,9 +200,19 @@ def _field_values(
 
 
 def _by_name(
-    body: Body, arguments: list[tree.Argument], fields: Sequence[FieldType], name: str, form: TypeForm | None, what: str
+    body: Body,
+    arguments: list[tree.Argument],
+    fields: Sequence[FieldType],
+    name: str,
+    form: TypeForm | None,
+    what: str,
+    *,
+    some: bool = False,
 ) -> dict[str, tree.Argument]:
-    """Named arguments by their names; those that are unnamed, unknown or twice there are reported and looked at."""
+    """Named arguments by their names; those that are unnamed, unknown or twice there are reported and looked at.
+
+    ``some``: not all of them are needed.
+    """
     known = body.types.by_name(fields)
     given: dict[str, tree.Argument] = {}
     arguments = _named_with_colon(body, arguments, known, name, what)
@@ -209,14 +222,15 @@ def _by_name(
             "TB4003", f"the {what}s of `{name}` are given by name",
             tree.Span(unnamed[0].span.start, unnamed[-1].span.end), f"write `{_shape(name, fields)}`",
         )  # fmt: skip
+    instead = None if some else _instead(arguments, fields)
     for argument in arguments:
         if argument.name is None:
             pass
         elif argument.name.text not in known:
             if form is not None:
-                meant = unknown_field(body, form, argument.name, [each.name for each in fields])
+                meant = unknown_field(body, form, argument.name, [each.name for each in fields], instead)
             else:
-                meant = _unknown_input(body, argument.name, fields, name)
+                meant = _unknown_input(body, argument.name, fields, name, instead)
             if meant is not None and all(each.name is None or each.name.text != meant for each in arguments):
                 given.setdefault(meant, argument)  # under a misspelt name
                 continue
@@ -231,6 +245,14 @@ def _by_name(
             continue
         body.elaborate(argument.value, UNKNOWN)
     return given
+
+
+def _instead(arguments: list[tree.Argument], fields: Sequence[FieldType]) -> str | None:
+    """The one name that is missing where one unknown name is given: it stands for that, most probably."""
+    names = {argument.name.text for argument in arguments if argument.name is not None}
+    missing = [each.name for each in fields if each.name not in names and not is_optional(each.base)]
+    strange = names - {each.name for each in fields}
+    return missing[0] if len(missing) == len(strange) == 1 else None
 
 
 def _named_with_colon(
@@ -258,10 +280,12 @@ def _named_with_colon(
     return read
 
 
-def _unknown_input(body: Body, word: tree.Name, fields: Sequence[FieldType], name: str) -> str | None:
-    """Report an input that there is not; the one that was probably meant."""
+def _unknown_input(
+    body: Body, word: tree.Name, fields: Sequence[FieldType], name: str, instead: str | None
+) -> str | None:
+    """Report an input that there is not; the one that was probably meant: the nearest, or ``instead``."""
     names = [each.name for each in fields]
-    nearest = body.problems.near(word.text, names)
+    nearest = body.problems.near(word.text, names) or instead
     body.report(
         "TB4003", f"`{name}` takes no `{word.text}`", word.span,
         f"did you mean `{nearest}`?" if nearest else "write one that it has",
@@ -337,7 +361,7 @@ def _with(body: Body, node: tree.With, hint: TypeForm | None) -> Typed:
     if not node.changes:
         body.report("TB4003", "`with` changes no field", node.span, "write `with (field: …)`")
         return Typed(of.form, of.code)
-    given = _by_name(body, node.changes, fields, show(of.form), of.form, "field")
+    given = _by_name(body, node.changes, fields, show(of.form), of.form, "field", some=True)
     by_name = body.types.by_name(fields)
     changes = [[name, body.place(argument.value, by_name[name].declared, name)] for name, argument in given.items()]
     return Typed(of.form, ["with", of.code, changes])

@@ -271,10 +271,20 @@ class Cursor:
         elif token.kind == "{":
             label = "a block is made by indenting its lines"
             self.report("TB2008", "`{` is the spelling of another language", token, label)
+        elif (dashes := self._dashes()) is not None:
+            self.report("TB2008", "`--` is the spelling of another language", dashes, "a comment begins with `#`")
         elif not self.foreign_here():
             title = f"{found(token)} follows where the line should end"
             self.report("TB2007", title, token, "remove it, or begin a new line")
         self.skip_line()
+
+    def _dashes(self) -> Span | None:
+        """The place of a `--` in the line before the cursor that a blank follows: a comment of another language."""
+        for at in range(2, self.at):
+            first, second = self.tokens[at - 2], self.tokens[at - 1]
+            if first.kind == second.kind == "-" and first.end == second.start < self.tokens[at].start - 1:
+                return Span(first.start, second.end)
+        return None
 
     def unknown_word(self, table: tuple[str, ...], place: str, label: str = "") -> None:
         """Report a first word that no line of this kind of block has."""

@@ -236,6 +236,16 @@ class Problems:
             each for each in self.found if each.source is not source or each.code == "TB1004" or not inside(each.span)
         ]
 
+    def forget_unused(self, before: int) -> None:
+        """Take back that names are unused where an error was found too: what is wrong may be what would use them.
+
+        Parameters:
+            before: how many problems were known before the part of the program that this is about.
+        """
+        since = self.found[before:]
+        if any(each.severity == "error" for each in since):
+            self.found[before:] = [each for each in since if each.code != "TB8001"]
+
     def near(self, name: str, candidates: Collection[str]) -> str | None:
         """The nearest of the candidates, as `hints.near`; None when enough names were compared."""
         self._comparisons += len(candidates)

@@ -72,7 +72,8 @@ def compile_expression(text: str) -> Evaluated:
     found = [_moved(each, written, len(head) - indent) for each in learned.diagnostics]
     if learned.air is None:
         return Evaluated(None, None, found)
-    form = freeze(learned.air["callables"][ENTRY_REF]["slots"][0][1])
+    # Names of comprehensions have their slots before that of the line.
+    form = freeze(learned.air["callables"][ENTRY_REF]["slots"][-1][1])
     kind = show(form)
     head = _GIVE.format(kind)
     compiled = compile_program(_Text(f"{head}{body}\n"), _FILE)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..air.operations import BUILT_INS
 from ..air.types import PROBLEM, thaw
 from . import tree
-from .body import Body, firmness, is_untold, rule, wants_hint
+from .body import UNTOLD, Body, firmness, is_untold, rule, wants_hint
 from .diagnostics import Fix, Related
 from .forms import (
     BOTTOM,
@@ -29,7 +29,7 @@ from .forms import (
     show,
     wants_decimals,
 )
-from .hints import FOREIGN_METHODS
+from .hints import DATE_PARTS, DATETIME_PARTS, FOREIGN_METHODS, JSON_LABEL
 from .literals import OutOfRange, comparable, literal
 from .names import LISTED
 from .scope import Facts, Path, Typed, unknown
@@ -119,6 +119,10 @@ def field_form(body: Body, form: TypeForm, name: tree.Name, of: tree.Node) -> Ty
             label = "the payload of a choice is read in a `when`"
         elif not isinstance(form, str) and form[0] == "Map":
             label = f'the value under a key is written `["{name.text}"]`'
+        elif form in ("Date", "DateTime") and name.text in (parts := DATE_PARTS if form == "Date" else DATETIME_PARTS):
+            label = f"a date has no parts; its text has them: `slice(text({body.written(of)}), {parts[name.text]})`"
+        elif form == "Json":
+            label = JSON_LABEL
         elif name.text in BUILT_INS:
             label = f"a built-in function stands before its value: `{name.text}(…)`"
         elif name.text in FOREIGN_METHODS and "{a}" not in FOREIGN_METHODS[name.text]:
@@ -141,14 +145,18 @@ def _fields(body: Body, form: TypeForm) -> dict[str, FieldType] | None:
     return {"key": FieldType("key", "Text", "Text"), "value": FieldType("value", inner(form), inner(form))}
 
 
-def unknown_field(body: Body, form: TypeForm, name: tree.Name, names: list[str]) -> str | None:
-    """Report a field that a record does not have; the one that was probably meant."""
-    return unknown_member(body, form, name, names, "TB3003", "field")
+def unknown_field(
+    body: Body, form: TypeForm, name: tree.Name, names: list[str], instead: str | None = None
+) -> str | None:
+    """Report a field that a record does not have; the one that was probably meant: the nearest, or ``instead``."""
+    return unknown_member(body, form, name, names, "TB3003", "field", instead)
 
 
-def unknown_member(body: Body, form: TypeForm, name: tree.Name, names: list[str], code: str, kind: str) -> str | None:
+def unknown_member(
+    body: Body, form: TypeForm, name: tree.Name, names: list[str], code: str, kind: str, instead: str | None = None
+) -> str | None:
     """Report a field or a variant (``kind``) that a type does not have; the one that was probably meant."""
-    nearest = body.problems.near(name.text, names)
+    nearest = body.problems.near(name.text, names) or instead
     help_text = None
     if nearest is None and 0 < len(names) <= 8:
         help_text = f"its {kind}s: " + ", ".join(f"`{each}`" for each in names)
@@ -230,8 +238,21 @@ def condition(body: Body, node: tree.Expr, word: str = "present", known: Typed |
         # It is read on as the test that was meant.
         facts: Facts = frozenset() if typed.path is None else frozenset((typed.path,))
         return Typed("Bool", ["bool", False], when_true=facts)
-    code = body.coerce(typed, "Bool", node, "a condition is a Bool")
+    code = body.coerce(typed, "Bool", node, _as_test(body, typed.form, node, word == "absent"))
     return Typed("Bool", code, typed.when_true, typed.when_false)
+
+
+def _as_test(body: Body, form: TypeForm, node: tree.Expr, negated: bool) -> str:
+    """How a value that other languages take for true where it is not empty or zero becomes a condition."""
+    value = body.written(node)
+    test = ""
+    if form == "Text":
+        test = f'{value} is ""' if negated else f'{value} is not ""'
+    elif form in ("Int", "Decimal"):
+        test = f"{value} is 0" if negated else f"{value} is not 0"
+    elif not isinstance(form, str) and form[0] in ("List", "Map"):
+        test = f"length({value}) is 0" if negated else f"length({value}) > 0"
+    return f"a condition is a Bool: write `{test}`" if test else "a condition is a Bool"
 
 
 @rule(tree.Logic)
@@ -291,21 +312,21 @@ def _conditional(body: Body, node: tree.Conditional, hint: TypeForm | None) -> T
     then_waits = wants_hint(body, node.then) and (
         not wants_hint(body, node.otherwise) or (is_untold(body, node.then) and not is_untold(body, node.otherwise))
     )
-    if has_fitting(hint) and (ahead := firmness(body, node.then) - firmness(body, node.otherwise)):
-        # One has its type, and the other one follows it.
-        if ahead < 0:
+    if hint is not None and has_fitting(hint) and firmness(body, node.then) != firmness(body, node.otherwise):
+        # What holds its type tells it to the other one.
+        if firmness(body, node.then) < firmness(body, node.otherwise):
             other = _branch(body, node.otherwise, hint, test.when_false)
-            then = _branch(body, node.then, other.form, test.when_true)
+            then = _branch(body, node.then, _told(body, node.then, hint, other.form), test.when_true)
         else:
             then = _branch(body, node.then, hint, test.when_true)
-            other = _branch(body, node.otherwise, then.form, test.when_false)
+            other = _branch(body, node.otherwise, _told(body, node.otherwise, hint, then.form), test.when_false)
     elif hint is None and then_waits:
         other = _branch(body, node.otherwise, None, test.when_false)
         then = _branch(body, node.then, other.form, test.when_true)
     else:
-        hint = None if hint is None else as_decimals(hint)
-        then = _branch(body, node.then, hint, test.when_true)
-        other = _branch(body, node.otherwise, then.form if hint is None else hint, test.when_false)
+        tells = hint is None or has_fitting(hint)
+        then = _branch(body, node.then, None if hint is None else as_decimals(hint), test.when_true)
+        other = _branch(body, node.otherwise, then.form if tells else hint, test.when_false)
     form = common(then.form, other.form)
     if form is None:
         body.report(
@@ -326,6 +347,13 @@ def _conditional(body: Body, node: tree.Conditional, hint: TypeForm | None) -> T
     return Typed(form, ["if", test.code, *codes])
 
 
+def _told(body: Body, node: tree.Expr, hint: TypeForm, form: TypeForm) -> TypeForm:
+    """What is expected of a branch when the type of the other one is known."""
+    if firmness(body, node) == UNTOLD:
+        return form
+    return as_decimals(hint) if opened(form) == "Decimal" else hint
+
+
 def _branch(body: Body, node: tree.Expr, hint: TypeForm | None, facts: Facts) -> Typed:
     with body.knowing(facts):
         return body.elaborate(node, hint)
@@ -336,14 +364,7 @@ def _branch(body: Body, node: tree.Expr, hint: TypeForm | None, facts: Facts) ->
 
 @rule(tree.ListLiteral)
 def _list(body: Body, node: tree.ListLiteral, hint: TypeForm | None) -> Typed:
-    wanted = opened(hint)
-    if wanted is not None and not isinstance(wanted, str) and wanted[0] == "List" and inner(wanted) != UNKNOWN:
-        of = inner(wanted)
-        if not has_fitting(of):
-            return Typed(wanted, ["list", thaw(of), _needed(body, node.items, of)])
-        form, codes = _alike(body, node.items, inner(of) if is_fitting(of) else of, wants_decimals(of))
-    else:
-        form, codes = _alike(body, node.items)
+    form, codes = _elements(body, node.items, hint, "List")
     return unknown() if form == UNKNOWN else Typed(("List", form), ["list", thaw(form), codes])
 
 
@@ -357,17 +378,41 @@ def _map(body: Body, node: tree.MapLiteral, hint: TypeForm | None) -> Typed:
         for _, value in node.entries:
             body.elaborate(value, UNKNOWN)
         return unknown()
-    keys = [body.need(key, "Text", "the keys of a map are Text") for key, _ in node.entries]
+    keys = [_key(body, key) for key, _ in node.entries]
     _refuse_equal_keys(body, node)
-    wanted = opened(hint)
-    if wanted is not None and not isinstance(wanted, str) and wanted[0] == "Map" and inner(wanted) != UNKNOWN:
-        form = inner(wanted)
-        codes = _needed(body, [value for _, value in node.entries], form)
-    else:
-        form, codes = _alike(body, [value for _, value in node.entries])
+    form, codes = _elements(body, [value for _, value in node.entries], hint, "Map")
     if form == UNKNOWN:
         return unknown()
     return Typed(("Map", form), ["map", thaw(form), [list(pair) for pair in zip(keys, codes, strict=True)]])
+
+
+def _key(body: Body, node: tree.Expr) -> list[Any]:
+    """The AIR of a key of a map: a Text. `{id: 1}` has a name there, which elsewhere means a text."""
+    if isinstance(node, tree.Variable) and node.name not in BUILT_INS:
+        symbol = body.scopes.look_up(node.name)
+        if symbol is None and body.scopes.near(node.name) is None:
+            label = f'a key is a text: write `"{node.name}"`'
+            body.report("TB3001", f"no value `{node.name}` is known here", node.span, label)
+            return ["bool", False]
+        if symbol is not None and opened(symbol.form) not in ("Text", UNKNOWN):
+            label = f'a key is a text: write `"{node.name}"`'
+            if symbol.form in _WRITABLE:
+                label += f", or `text({node.name})`"
+            body.report("TB4001", f"`Text` is expected here, not `{show(symbol.form)}`", node.span, label)
+            symbol.used = True
+            return ["bool", False]
+    return body.need(node, "Text", "the keys of a map are Text")
+
+
+def _elements(body: Body, nodes: list[tree.Expr], hint: TypeForm | None, kind: str) -> tuple[TypeForm, list[list[Any]]]:
+    """The type and the AIR of the elements of a List or Map (``kind``), as they are expected or as they are."""
+    wanted = opened(hint)
+    if wanted is None or isinstance(wanted, str) or wanted[0] != kind or inner(wanted) == UNKNOWN:
+        return _alike(body, nodes)
+    of = inner(wanted)
+    if not has_fitting(of):
+        return of, _needed(body, nodes, of)
+    return _alike(body, nodes, inner(of) if is_fitting(of) else of, wants_decimals(of))
 
 
 def _needed(body: Body, nodes: list[tree.Expr], of: TypeForm) -> list[list[Any]]:

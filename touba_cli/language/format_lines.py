@@ -265,7 +265,23 @@ class LineWriter:
                 best = (excess, chosen)
             if not excess:
                 break
-        return self._assemble(nodes, best[1], indent, tail)[0]
+        return self._assemble(nodes, self._fewest(nodes, best[1], forced, indent, tail), indent, tail)[0]
+
+    def _fewest(
+        self, nodes: list[Piece], spread: frozenset[int], forced: frozenset[int], indent: int, tail: int
+    ) -> frozenset[int]:
+        """Of the groups that are spread, those that have to be, the longest first.
+
+        One without a comma behind its items does not say, when it is read again, that it was spread.
+        """
+        _, excess = self._assemble(nodes, spread, indent, tail, only_measure=True)
+        for at in sorted(spread - forced, key=lambda at: len(self._flat(nodes[at]))):
+            node = nodes[at]
+            if isinstance(node, Group) and not node.takes_comma and len(spread) > 1:
+                _, without = self._assemble(nodes, spread - {at}, indent, tail, only_measure=True)
+                if without <= excess:
+                    spread -= {at}
+        return spread
 
     def _assemble(
         self, nodes: list[Piece], spread: frozenset[int], indent: int, tail: int, *, only_measure: bool = False

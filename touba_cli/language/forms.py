@@ -23,7 +23,7 @@ SAME, WIDEN, WRAP, WIDEN_AND_WRAP = "same", "widen", "wrap", "widen and wrap"
 
 _VARIABLES = ("T", "E")
 
-#: what begins a hint of `fitting`, and one of those that takes no Int; they stand in hints only, never in types of values
+#: what begins a hint of `fitting`, and of one that takes no Int; they stand in hints only, never in types of values
 _FITTING = "fitting"
 _FITTING_DECIMAL = "fitting Decimal"
 

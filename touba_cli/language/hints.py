@@ -53,7 +53,7 @@ FOREIGN_SIGNS: dict[str, Foreign] = {
     "%=": Foreign("write `set x = x mod 2`"),
     ":=": Foreign("a new name is written `let x = 1`"),
     "->": Foreign("the type of a result stands on its own line: `gives Type`"),
-    "=>": Foreign("there are no arrow functions; write a `function`"),
+    "=>": Foreign("there are no arrow functions; write a `function`, or a list `[… for x in xs if …]`"),
     "<<": Foreign("there are no operators on bits"),
     ">>": Foreign("there are no operators on bits"),
     "..": Foreign("a range of numbers is written `range(1, 10)`"),
@@ -160,9 +160,10 @@ FOREIGN_PREFIXES: dict[str, Foreign] = {
     "await": Foreign("write `call`: every call is waited for"),
     "async": Foreign("nothing is asynchronous"),
     "new": Foreign("a record is made by its name: `Invoice(id: …)`"),
-    "lambda": Foreign("there are no functions without a name; write a `function`"),
+    "lambda": Foreign("there are no functions without a name; write a `function`, or a list `[… for x in xs if …]`"),
     "function": Foreign("there are no functions without a name; write a `function` declaration"),
     "typeof": Foreign("types are known when the program is compiled"),
+    "select": Foreign("write `[x for x in xs if …]`"),
 }
 
 #: words that other languages put between values
@@ -174,6 +175,7 @@ FOREIGN_INFIXES: dict[str, Foreign] = {
     "unless": Foreign("a choice between two values is written `x if c else y`"),
     "as": Foreign("a value has its type; a name gets one with `let x as Type = …`"),
     "orelse": Foreign("a fallback for an absent value is written `otherwise`"),
+    "between": Foreign("write `x >= 1 and x <= 3`"),
 }
 
 #: names of types elsewhere
@@ -190,8 +192,18 @@ FOREIGN_TYPES: dict[str, str] = {
     "Dict": "Map of …", "optional": "Optional …", "Maybe": "Optional …", "Option": "Optional …",
 }  # fmt: skip
 
+_CLOCK = "a program knows no clock: take the time as an input, or from a tool"
+_CHANCE = "a program knows no chance: take the value as an input, or from a tool"
+
+#: functions elsewhere whose value no program can know → where it comes from
+OUTSIDE_FUNCTIONS: dict[str, str] = {
+    **dict.fromkeys(("now", "today", "utcnow", "utc_now", "current_date", "current_time", "timestamp"), _CLOCK),
+    **dict.fromkeys(("random", "rand", "randint", "uuid", "uuid4"), _CHANCE),
+}
+
 #: functions of other languages → what to write
 FOREIGN_FUNCTIONS: dict[str, str] = {
+    **OUTSIDE_FUNCTIONS,
     "len": "write `length(…)`", "size": "write `length(…)`",
     "str": "write `text(…)`, or put the value into a text: `\"{x}\"`",
     "string": "write `text(…)`, or put the value into a text: `\"{x}\"`",
@@ -209,6 +221,15 @@ FOREIGN_FUNCTIONS: dict[str, str] = {
     "strip": "write `trim(…)`", "concat": "texts and lists are joined with `+`", "append": "write `xs + [x]`",
 }  # fmt: skip
 
+#: parts that dates have elsewhere → where they stand in the text of a date, for `slice`
+DATE_PARTS: dict[str, str] = {
+    "year": "0, 4", "month": "5, 7", "day": "8, 10",
+}  # fmt: skip
+DATETIME_PARTS: dict[str, str] = {**DATE_PARTS, "hour": "11, 13", "minute": "14, 16", "second": "17, 19"}
+
+#: what to do where a program reads into a Json
+JSON_LABEL = "a Json is only passed on; declare a `type` for what it holds, and take or give that"
+
 #: functions that values have elsewhere → what to write; `{x}` is the value, `{a}` what stands in the brackets
 FOREIGN_METHODS: dict[str, str] = {
     "append": "{x} + [{a}]", "push": "{x} + [{a}]", "add": "{x} + [{a}]", "extend": "{x} + {a}", "concat": "{x} + {a}",
@@ -217,7 +238,8 @@ FOREIGN_METHODS: dict[str, str] = {
     "endswith": "ends_with({x}, {a})", "endsWith": "ends_with({x}, {a})", "includes": "contains({x}, {a})",
     "join": "join({a}, {x})", "size": "length({x})", "len": "length({x})", "toString": "text({x})",
     "sort": "sorted({x})", "reverse": "reversed({x})", "update": "merge({x}, {a})", "substring": "slice({x}, {a})",
-    "entries": "items({x})",
+    "entries": "items({x})", "filter": "[x for x in {x} if …]", "map": "[… for x in {x}]",
+    "forEach": "for each x in {x}", "some": "any([… for x in {x}])", "every": "all([… for x in {x}])",
 }  # fmt: skip
 
 #: clauses of callables elsewhere → the word of the clause that was meant
@@ -239,6 +261,17 @@ FOREIGN_TEST_LINES: dict[str, str] = {
 
 #: signs of comparison behind a type → the word of the constraint that was meant
 FOREIGN_BOUNDS: dict[str, str] = {">": "above", ">=": "min", "<": "below", "<=": "max"}
+
+#: words behind a type elsewhere → what to write
+FOREIGN_CONSTRAINTS: dict[str, str] = {
+    "between": "write `min 1 max 3`", "range": "write `min 1 max 3`", "in": "write `min 1 max 3`",
+    "default": "a field has no default: make it `Optional`, or give the value where it is made",
+    "pattern": "write `matching \"…\"`", "regex": "write `matching \"…\"`",
+    "maxlength": "write `length max 10`", "minlength": "write `length min 1`",
+    "required": "remove it: a value is always there, unless its type is `Optional`",
+    "not": "remove it: a value is always there, unless its type is `Optional`",
+    "nullable": "write `Optional` before the type",
+}  # fmt: skip
 
 #: units of time that do not exist → what to write
 FOREIGN_UNITS: dict[str, str] = {

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from ..limits import SOURCE_BYTES
 from .diagnostics import Fix, Problems, Related
-from .hints import BLANKS, FOREIGN_SIGNS, FOREIGN_UNITS, LETTERS, LOOK_ALIKES, QUOTES, TEXT_PREFIXES
+from .hints import BLANKS, FOREIGN_METHODS, FOREIGN_SIGNS, FOREIGN_UNITS, LETTERS, LOOK_ALIKES, QUOTES, TEXT_PREFIXES
 from .source import Source
 from .texts import TextReader
 from .tokens import Token, code_point
@@ -128,17 +128,23 @@ class Lexer:
 
     def report(
         self, code: str, title: str, start: int, end: int, label: str = "", *, help: str | None = None,
-        fix: str | None = None, related: tuple[Related, ...] = (),
+        fix: str | None = None, related: tuple[Related, ...] = (), spoils: bool = True,
     ) -> None:  # fmt: skip
-        """Add a problem, unless its line has one. ``fix`` replaces the place itself."""
+        """Add a problem, unless its line has one.
+
+        ``fix`` replaces the place itself; where it ``spoils`` the line, nothing more is said about that.
+        """
         if self._holding:
             if self._held is None:
-                self._held = lambda: self.report(code, title, start, end, label, help=help, fix=fix, related=related)
+                self._held = lambda: self.report(
+                    code, title, start, end, label, help=help, fix=fix, related=related, spoils=spoils
+                )
             return
         number = self.source.position(start)[0]
         if number in self.spoiled:
             return
-        self.spoiled.add(number)
+        if spoils:
+            self.spoiled.add(number)
         span = Span(start, end)
         self.problems.add(
             code, title, self.source, span, label, help=help, related=related,
@@ -255,6 +261,9 @@ class Lexer:
             return Token("hidden", word, start, end)
         constant = word.isupper()  # MAX_ITEMS: a value elsewhere
         kind = "capital" if word.lstrip("_")[:1].isupper() and not constant else "word"
+        around = self.text[start - 1 : start] + self.text[end : end + 1]
+        if around == ".(" and word in FOREIGN_METHODS:
+            return Token(kind, word, start, end)  # the parser says what to write for `s.toUpperCase()`
         if word not in self._names:
             self._names.add(word)
             wanted = capital_name(word) if kind == "capital" else small_name(word)
@@ -305,10 +314,17 @@ class Lexer:
         """Signs that Touba does not have. Most become tokens: the parser knows what they were meant for."""
         text = self.text
         sign = text[start:end]
+        if sign == ";" and not nested and not text[end : self.line_end(end, limit)].strip():
+            # Nothing is lost by it, so the rest of the line is still read.
+            title = "`;` is the spelling of another language"
+            self.report("TB2008", title, start, end, FOREIGN_SIGNS[sign].label, fix="", spoils=False)
+            return end
         if sign in ("//", ";") and not nested:
             # What follows on the line is a comment or another statement: neither can be read here.
             self._report_sign(sign, start, end)
             end = self.line_end(end, limit)
+            if sign == ";" and any(text.find(closer, start, end) >= 0 for closer in ")]}"):
+                self.cuts.add(start)
             tokens.append(Token("bad", text[start:end], start, end))
             return end
         if sign == "/*" and not nested:
@@ -342,8 +358,7 @@ class Lexer:
                 label = "a comment begins with `#`"
             elif behind and not behind[0][0].isalpha():
                 label = "whole division is written `div`"
-        fix = "" if sign == ";" and not behind else None
-        self.report("TB2008", f"`{sign}` is the spelling of another language", start, end, label, fix=fix)
+        self.report("TB2008", f"`{sign}` is the spelling of another language", start, end, label)
 
     def _other(self, tokens: list[Token], start: int, limit: int) -> int:
         """A character that begins no token."""

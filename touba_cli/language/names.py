@@ -305,6 +305,8 @@ class _Loader:
         if not paths:
             tried = " and ".join(f"`{path}`" for path in self.sources.places(name))
             title = f"no module `{name}` exists; it was looked for as {tried}"
+            if self._is_seen_from_elsewhere(unit, name, span, title):
+                return None
             unit.report_unknown("TB3004", title, span, name, self.sources.near(name))
             return None
         if len(paths) > 1 or paths[0] == self.entry:
@@ -338,6 +340,23 @@ class _Loader:
             )
             return None
         return found
+
+    def _is_seen_from_elsewhere(self, unit: Unit, name: str, span: tree.Span, title: str) -> bool:
+        """Report a module that would be found if a folder above the entry file were the project root; whether it is."""
+        folders = self.entry.split("/")[:-1]
+        for count in range(1, len(folders) + 1):
+            root = "/".join(folders[:count])
+            for place in self.sources.places(name):
+                path = f"{root}/{place}"
+                if path in self.sources.find(path.removesuffix(".tb").replace("/", ".")):
+                    program = self.entry[len(root) + 1 :]
+                    label = f"`{path}` exists: did you mean `--project-root={root}`?"
+                    help_text = (
+                        f"modules are looked for from the project root; from `{root}` the program is `{program}`"
+                    )
+                    self.problems.add("TB3004", title, unit.source, span, label, help=help_text)
+                    return True
+        return False
 
     def _bind(self, unit: Unit) -> None:
         for node in unit.module.imports:

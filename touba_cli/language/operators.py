@@ -18,10 +18,11 @@ from .forms import (
     UNKNOWN,
     WIDEN,
     Binding,
+    as_decimals,
     common,
-    definite,
     fit,
     fitting,
+    has_fitting,
     inner,
     is_optional,
     is_ordered,
@@ -29,7 +30,7 @@ from .forms import (
     opened,
     show,
 )
-from .hints import FOREIGN_FUNCTIONS
+from .hints import FOREIGN_FUNCTIONS, JSON_LABEL
 from .literals import as_decimal
 from .scope import Typed, unknown
 
@@ -114,6 +115,8 @@ def _refuse(
         value = nodes[1 - forms.index("Text")]
         label = f'insert the value into the text: `"… {{{body.written(value)}}}"`'
         help_text = None
+    elif len(forms) == 2 and (told := body.spelled(forms[0], nodes[1]) or body.spelled(forms[1], nodes[0])):
+        label = told
     elif spelling == "*" and "Text" in forms:
         label = "a text is not repeated; `join` makes one of a list"
     elif spelling in ("div", "mod"):
@@ -170,7 +173,8 @@ def _chain(body: Body, node: tree.Chain, hint: TypeForm | None) -> Typed:
     parts: list[Any] = [so_far.code]
     before = node.first
     for operator, span, operand in node.rest:
-        right = second or body.elaborate(operand, list_hint or _list_hint(so_far.form))
+        told = None if has_fitting(list_hint) else list_hint
+        right = second or body.elaborate(operand, told or _list_hint(so_far.form))
         second = None
         if _is_unknown([so_far, right]):
             so_far = unknown()
@@ -201,7 +205,7 @@ def _list_hint(hint: TypeForm | None) -> TypeForm | None:
     while hint is not None and is_optional(hint):
         hint = inner(hint)
     is_list = hint is not None and not isinstance(hint, str) and hint[0] == "List" and not mentions(hint, BOTTOM)
-    return definite(hint) if hint is not None and is_list else None
+    return as_decimals(hint) if hint is not None and is_list else None
 
 
 def _closed(parts: list[Any]) -> list[Any]:
@@ -262,7 +266,8 @@ def _equality(body: Body, node: tree.Comparison) -> Typed:
         else:
             body.report(
                 "TB4002", f"`{show(left.form)}` and `{show(right.form)}` are never equal", node.operator_span,
-                "compare values of one type",
+                body.spelled(left.form, node.right) or body.spelled(right.form, node.left)
+                or "compare values of one type",
             )  # fmt: skip
         return nothing
     check_code_literals(body, node.left, [node.right])
@@ -363,9 +368,13 @@ def _index(body: Body, node: tree.Index, hint: TypeForm | None) -> Typed:
         label = "a key is a Text" if wanted == "Text" else "a position is an Int"
         body.report("TB4001", f"`{wanted}` is expected here, not `{show(at.form)}`", node.at.span, label)
     else:
-        body.report(
-            "TB4002", f"`{show(of.form)}` has no positions", node.of.span, "only List, Map and Text are read with `[…]`"
-        )
+        label = "only List, Map and Text are read with `[…]`"
+        if isinstance(of.form, str) and of.form in body.types.records:
+            key = node.at.value if isinstance(node.at, tree.Literal) and node.at.kind == "text" else "name"
+            label = f"a field is read with a point: `{body.written(node.of)}.{key}`"
+        elif of.form == "Json":
+            label = JSON_LABEL
+        body.report("TB4002", f"`{show(of.form)}` has no positions", node.of.span, label)
     return unknown()
 
 

@@ -38,7 +38,7 @@ class CallableReader(DeclarationReader):
             kind = "strategy"
         name = self.header(reader, _INPUTS, inputs=True)
         doc = self.doc(line)
-        self.names = set()
+        self.names, self.variables = set(), set()
         words = SKILL_WORDS if kind == "skill" else CALLABLE_WORDS
         signature = Signature(self)
         signature.read_behind_name(reader)
@@ -58,6 +58,7 @@ class CallableReader(DeclarationReader):
                     reader.report("TB2010", "`do` stands twice", first, "put the statements under the first one")
                 self.lose_doc(clause)
                 reader.end_of_line()
+                self.names.update(each.name.text for each in signature.takes)
                 block = self.block(clause)
                 stray = None if block.statements else self._beside_do(clause, kind)
                 body = body or stray or block
@@ -304,6 +305,9 @@ class Signature:
             reader.report("TB2010", "`gives` stands twice", first, "remove one of them", related=related)
         self._gives_token = self._gives_token or first
         form = reader.type()
+        if reader.token.kind == ",":
+            reader.report("TB2007", "a callable gives one value", reader.token, "declare a `type` with both as fields")
+            reader.skip_line()
         reader.end_of_line()
         if self.gives is None:
             self.gives = form

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
+from ..air.operations import BUILT_INS
 from . import tree
 from .blocks import BlockReader
 from .cursor import Stop, expected
@@ -28,6 +29,8 @@ class EffectReader(BlockReader, ABC):
         super().__init__(source, problems, lines)
         #: small names seen in this callable: `x = 1` is read on as `set` or `let` by it, after it was reported
         self.names: set[str] = set()
+        #: those of them that a `var` binds
+        self.variables: set[str] = set()
 
     @abstractmethod
     def block(self, header: Line) -> Block:
@@ -81,6 +84,11 @@ class EffectReader(BlockReader, ABC):
 
     def call_target(self, reader: LineReader, start: int) -> tree.Call:
         """`m.Pay(invoice)` behind `call`."""
+        token = reader.token
+        if token.kind == "word" and token.text in BUILT_INS and reader.peek().kind == "(":
+            reader.stop(
+                "TB3007", f"`{token.text}` is a built-in function", token, f"write `{token.text}(…)` without `call`"
+            )
         target = reader.qualified("the name of a tool, skill, strategy or agent")
         if reader.token.kind != "(":
             reader.fail("`(`", f"a call has brackets: `{target.name.text[:40]}(…)`")

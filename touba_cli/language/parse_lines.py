@@ -122,14 +122,18 @@ class ModuleReader(TestReader):
         if names:
             self.tree.unread.append(name_of(names[-1] if names[0].text in FOREIGN_DECLARATIONS else names[0]))
         hint = FOREIGN_DECLARATIONS.get(line.tokens[0].text)
-        if self.skip_block(line) and hint is not None:
-            self._foreign_blocks.append(Span(line.span.end, self.lines[self.next - 1].span.end))
+        begin = next((token.start for token in line.tokens if token.kind == "{"), line.span.end)
+        skipped = self.skip_block(line)
+        if hint is not None and (skipped or begin < line.span.end):
+            self._foreign_blocks.append(Span(begin, self.lines[self.next - 1].span.end))
 
     def _unknown_top(self, line: Line, reader: LineReader, word: str) -> Callable[[Line, LineReader], None] | None:
         """Report a first word that no line has here; the reader of what was meant, where that is certain enough."""
         first = reader.token
         hint = FOREIGN_DECLARATIONS.get(word)
         if hint is not None:
+            # What stands in its brackets is another language's too, and nothing is said about that.
+            line.bad = line.bad and all(token.kind != "{" for token in line.tokens)
             reader.report("TB2008", f"`{word}` is the spelling of another language", first, hint.label)
             return self._top.get(hint.meant) if hint.meant is not None else None
         label = ""
@@ -142,6 +146,10 @@ class ModuleReader(TestReader):
         if (statement and not near(word, DECLARATION_WORDS)) or (first.kind == "word" and following.kind in ("(", ".")):
             label = "statements stand under the `do` of a callable"
             reader.report("TB2005", f"`{word}` cannot begin a line here", first, label, candidates=MODULE_WORDS)
+            return None
+        if first.kind == following.kind == "-":
+            place = Span(first.start, following.end)
+            reader.report("TB2008", "`--` is the spelling of another language", place, "a comment begins with `#`")
             return None
         if first.text in self._top:
             label = f"write `{first.text}`"

@@ -8,6 +8,7 @@ from datetime import date
 from . import tree
 from .cursor import Cursor, Stop, unit_of
 from .diagnostics import Problems
+from .hints import OUTSIDE_FUNCTIONS
 from .layout import Line
 from .source import Source
 from .tokens import Token
@@ -102,7 +103,8 @@ class LiteralReader(Cursor):
         token = self.token
         example = '"2026-01-31"' if word.text == "date" else '"2026-01-31T09:30:00Z"'
         if token.kind != "text":
-            self.fail(f"a text behind `{word.text}`", f"write `{word.text} {example}`")
+            label = OUTSIDE_FUNCTIONS.get(self.peek().text) if token.kind == "." else None
+            self.fail(f"a text behind `{word.text}`", label or f"write `{word.text} {example}`")
         self.advance()
         assert isinstance(token.value, list)
         written = token.value[0] if len(token.value) == 1 and isinstance(token.value[0], str) else ""

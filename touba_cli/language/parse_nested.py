@@ -88,10 +88,16 @@ class NestedReader(LiteralReader):
         if self.accept(","):
             return self.token.kind != close
         if self.token.kind != close:
+            if close == ")" and self.is_word("for"):
+                self._bare_list()
             if self.foreign_here():
                 raise Stop
             self.fail(f"`,` or `{close}`")
         return False
+
+    def _bare_list(self) -> NoReturn:
+        """Leave a line at the `for` of `sum(x for x in xs)`."""
+        self.stop("TB2011", "a list is made inside `[…]`", self.token, "put it into brackets: `[… for x in xs]`")
 
     def arguments(self) -> list[tree.Argument]:
         """`(a: 1, b: 2)` or `(a)`."""
@@ -127,6 +133,8 @@ class NestedReader(LiteralReader):
         self._depth += 1
         if self.token.kind == ",":
             self.stop("TB2011", "brackets hold one value", self.token, "write a list `[a, b]`, or a record")
+        if self.is_word("for"):
+            self._bare_list()
         self._close(")")
         return value
 
@@ -283,7 +291,10 @@ class NestedReader(LiteralReader):
         token = self.token
         if token.kind not in (":", "!") and self.foreign_here():
             raise Stop
-        if token.kind in (":", "!"):
+        if token.kind == "!":
+            label = "remove `!` and what follows: a value has one form in a text"
+            self.stop("TB1009", "an interpolation has no conversion", token, label)
+        if token.kind == ":":
             self.stop(
                 "TB1009",
                 "an interpolation has no format",

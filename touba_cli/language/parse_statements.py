@@ -21,6 +21,8 @@ from .tree import Block, Expr, Name, Span, Statement
 from .words import ARM_WORDS, CONTINUATIONS, STATEMENT_WORDS
 
 _ASSIGNMENTS = frozenset(("=", "+=", "-=", "*=", "/=", "%=", ":=", "++"))
+#: so many lines below are looked at for whether a new name is changed there
+_LOOKED_AT = 200
 
 
 class StatementReader(EffectReader):
@@ -120,7 +122,14 @@ class StatementReader(EffectReader):
         first = reader.advance()
         sign = reader.advance()
         name = first.text[:40]
-        if sign.kind == "=":
+        known = first.text in self.names
+        changes = not known and self._changes_below(line, first.text)
+        if changes and sign.kind in ("=", ":="):
+            label = f"write `var {name} = …`: it is changed below"
+            self.variables.add(first.text)
+        elif sign.kind == "=" and known:
+            label = f"write `set {name} = …`"
+        elif sign.kind == "=":
             label = f"write `let {name} = …` for a new name, `set {name} = …` to change one"
         elif sign.kind == ":=":
             label = f"write `let {name} = …`"
@@ -129,6 +138,8 @@ class StatementReader(EffectReader):
         else:
             operator = "mod" if sign.kind == "%=" else sign.kind[0]
             label = f"write `set {name} = {name} {operator} …`"
+        if known and label.startswith("write `set") and first.text not in self.variables:
+            label += f", and bind `{name}` with `var` before"
         place = first if sign.kind in ("=", ":=") else Span(first.start, sign.end)
         reader.report("TB2008", "a line does not begin with a name", place, label)
         if reader.at_end:
@@ -139,6 +150,16 @@ class StatementReader(EffectReader):
             return tree.Set(span, name_of(first), value)
         self.names.add(first.text)
         return tree.Let(span, name_of(first), None, value, mutable=True)
+
+    def _changes_below(self, line: Line, name: str) -> bool:
+        """Whether a later line of this block changes a name that begins here, as far as lines are looked at."""
+        for later in self.lines[self.next : self.next + _LOOKED_AT]:
+            if later.level < line.level:
+                return False
+            words = later.tokens[1:] if later.tokens[0].text in ("set", "let", "var") else later.tokens
+            if words[0].text == name and len(words) > 1 and words[1].kind in _ASSIGNMENTS:
+                return True
+        return False
 
     def _annotated(self, line: Line, reader: LineReader) -> Statement:
         """`x: int = 3`."""
@@ -175,6 +196,8 @@ class StatementReader(EffectReader):
                         reader.advance()
                     meant = f"set {token.text[:40]} = {reader.as_function(token.start)}"
                     label = f"a value does not change; write `{meant}`"
+                    if "= for each" in meant:
+                        label = f"write `{meant.partition(' = ')[2]}`"
             elif following.kind == "(" and token.text in FOREIGN_FUNCTIONS:
                 label = FOREIGN_FUNCTIONS[token.text]
             reader.report("TB2005", f"{found(token)} cannot begin a line here", token, label)
@@ -195,6 +218,8 @@ class StatementReader(EffectReader):
         mutable = line.tokens[0].text in ("var", "mut")
         name = reader.value_name("the name of a value", hidden=not mutable)
         self.names.add(name.text)
+        if mutable:
+            self.variables.add(name.text)
         declared: tree.Type | None = None
         if reader.token.kind == ":":
             reader.as_word(name)

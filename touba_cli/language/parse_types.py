@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..limits import BRACKET_DEPTH
 from . import tree
 from .cursor import Stop, name_of
-from .hints import FOREIGN_BOUNDS, FOREIGN_TYPES, near
+from .hints import FOREIGN_BOUNDS, FOREIGN_CONSTRAINTS, FOREIGN_TYPES, near
 from .lexer import capital_name
 from .parse_expr import ExpressionReader
 from .tokens import Token
@@ -46,8 +46,14 @@ class LineReader(ExpressionReader):
         return tree.ConstrainedType(Span(start, self.last_end), of, constraints) if constraints else of
 
     def _misspelt_constraint(self) -> None:
-        """Report a word behind a type that is nearly one of a constraint, and read on as if it were that one."""
+        """Report a word behind a type that another language has there, or that is nearly one of a constraint.
+
+        It is read on as if a misspelt word were the one that it is near to.
+        """
         token = self.token
+        if token.kind == "word" and token.text in FOREIGN_CONSTRAINTS:
+            title = f"`{token.text}` is the spelling of another language"
+            self.stop("TB2008", title, token, FOREIGN_CONSTRAINTS[token.text])
         if token.kind != "word" or token.text in CONSTRAINT_WORDS or self.peek().kind in ("word", "end"):
             return
         meant = near(token.text, CONSTRAINT_WORDS)
@@ -95,6 +101,11 @@ class LineReader(ExpressionReader):
         if following.kind == "capital":
             meant = near(token.text, ("Optional",))
         elif following.kind == "word" and following.text == "of":
+            elsewhere = FOREIGN_TYPES.get(token.text, "").removesuffix(" of …")
+            if elsewhere in GENERIC_WORDS:
+                title = f"`{token.text}` is the spelling of another language"
+                self.report("TB2008", title, token, f"write `{elsewhere} of …`", fix=elsewhere)
+                return elsewhere
             meant = near(token.text, GENERIC_WORDS)
         else:
             return None
@@ -141,7 +152,8 @@ class LineReader(ExpressionReader):
             if token.text not in HARD_WORDS:
                 label = f"write `{capital_name(token.text)[:40]}`"
                 self.stop("TB1010", "the name of a type begins with a capital letter", token, label)
-        return self.fail("a type")
+        is_bound = token.kind in ("int", "decimal")
+        return self.fail("a type", "bounds stand behind the type: `Int min 1 max 3`" if is_bound else "")
 
     def meant(self, at: int) -> str:
         """What a type of another language is called here: `List[int]` is `List of Int`."""
@@ -268,7 +280,10 @@ class LineReader(ExpressionReader):
             self.report("TB2008", "`:` is the spelling of another language", self.token, label)
             self.advance()
             return
-        self.expect_word("as", f"write `{name.text[:40]} as Type`")
+        label = f"write `{name.text[:40]} as Type`"
+        if self.token.text in ("is", "between", "in") and self.peek().kind in ("int", "decimal"):
+            label = f"write `{name.text[:40]} as Int min 1 max 3`"
+        self.expect_word("as", label)
 
     def _skip_parameter(self) -> None:
         """Go to the comma before the next name."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from . import tree
 from .cursor import Stop, name_of
-from .hints import FOREIGN_METHODS, FOREIGN_PREFIXES, FOREIGN_VALUES
+from .hints import FOREIGN_METHODS, FOREIGN_PREFIXES, FOREIGN_VALUES, OUTSIDE_FUNCTIONS
 from .parse_nested import NestedReader
 from .tokens import Token
 from .tree import Expr, Span
@@ -100,7 +100,7 @@ class ValueReader(NestedReader):
             if self.token.kind == "(":
                 self.stop(
                     "TB2011", "values have no functions of their own", Span(token.start, self.token.start),
-                    f"write `{self.as_function(start)}`",
+                    OUTSIDE_FUNCTIONS.get(token.text) or f"write `{self.as_function(start)}`",
                 )  # fmt: skip
             return tree.Field(Span(start, token.end), value, name_of(token))
         if token.kind == "capital":
@@ -144,10 +144,10 @@ class ValueReader(NestedReader):
         if hint is not None:
             return self._foreign_value(token, span)
         prefix = FOREIGN_PREFIXES.get(word)
-        if (
-            prefix is not None
-            and self.peek().kind in ("word", "capital", "text")
-            and self.peek().text not in HARD_WORDS
+        following = self.peek()
+        if prefix is not None and (
+            (following.kind in ("word", "capital", "text") and following.text not in HARD_WORDS)
+            or (word == "select" and following.kind == "*" and self.peek(2).text == "from")
         ):
             self.stop("TB2008", f"`{word}` is the spelling of another language", token, prefix.label)
         self.advance()

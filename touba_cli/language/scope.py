@@ -162,6 +162,8 @@ class Scopes:
         help_text = None
         if nearest is None and name in built_ins:
             label = f"a function is called with brackets: `{name}(…)`"
+        elif nearest is None and self.source.text[max(0, span.start - 3) : span.start] == "-- ":
+            label = "a comment begins with `#`, not with `--`"
         elif nearest is None:
             label = "declare it with `let` before this line, or take it as an input"
             if 0 < len(visible) <= 8:
@@ -171,6 +173,10 @@ class Scopes:
             candidates=(nearest,) if nearest else tuple(visible[:LISTED]),
         )  # fmt: skip
         return None
+
+    def near(self, name: str) -> str | None:
+        """The visible name that one that is not known was probably meant to be, or None."""
+        return self.problems.near(name, self._names())
 
     def _names(self) -> list[str]:
         names = [each for block in self.blocks for each in block]

@@ -161,7 +161,7 @@ class Lines:
             symbol = self.body.scopes.bind(node.name, kind, self.body.types.base(declared), declared)
             self.emit(node.span, "set", symbol.slot, code)
         else:
-            typed = self.body.settled(node.value)
+            typed = self.body.settled(node.value, binder=kind)
             if typed.form == "Nothing":
                 typed = self._nothing(node.value)
             symbol = self.body.scopes.bind(node.name, kind, typed.form)
@@ -169,7 +169,9 @@ class Lines:
         return True
 
     def _nothing(self, node: tree.Node) -> Typed:
-        self.body.report("TB4001", "this gives nothing that could have a name", node.span, "remove `let … =`")
+        # A line cannot consist of a call in an expression, so there is nothing to remove before that.
+        label = "let the function give something" if isinstance(node, tree.Capital) else "remove `let … =`"
+        self.body.report("TB4001", "this gives nothing that could have a name", node.span, label)
         return unknown()
 
     def _bind_effect(self, node: tree.Let, value: tree.Effect, kind: str, declared: TypeForm | None) -> None:
@@ -296,6 +298,12 @@ class Lines:
             lambda slot: self.emit(node.span, "call", self.next_site(), slot, signature.declared.ref, codes),
         )
 
+    def _instead_of_call(self, node: tree.Call, function: Declared) -> str:
+        """What to write for a function that is called on a line of its own."""
+        if self.body.signatures.of(function).base == "Nothing":
+            return "make it a skill: a function that gives nothing has no use here"
+        return f"a function does nothing but give: `let x = {node.name.text}(…)`"
+
     def _is_callable(self, node: tree.Call, found: Declared, alone: bool) -> bool:
         if found.kind in CALLED_KINDS:
             return True
@@ -303,9 +311,7 @@ class Lines:
         if found.kind == "function":
             self.body.report(
                 "TB3007", "functions are called in expressions", node.span,
-                f"a function does nothing but give: `let x = {node.name.text}(…)`"
-                if alone
-                else f"write `{node.name.text}(…)` without `call`",
+                self._instead_of_call(node, found) if alone else f"write `{node.name.text}(…)` without `call`",
                 related=(found.related(self.body.unit),),
                 fix=None if alone else Fix(tree.Span(node.span.start, start), ""),
             )  # fmt: skip

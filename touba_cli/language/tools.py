@@ -15,6 +15,7 @@ from .literals import OutOfRange, duration
 from .names import Declared, Program, Unit, a, report_duplicates
 
 if TYPE_CHECKING:
+    from ..air.types import TypeForm
     from .signatures import Signature, Signatures
     from .types import Types
 
@@ -138,8 +139,10 @@ class Tools:
             )  # fmt: skip
         other = self._signatures.of(compensation)
         if [(each.name, each.base) for each in other.takes] == [(each.name, each.base) for each in signature.takes]:
+            self._check_constraints(declared, place, other, [each.declared for each in signature.takes])
             return "inputs"
         if len(other.takes) == 1 and other.takes[0].base == signature.base:
+            self._check_constraints(declared, place, other, [signature.gives])
             return "result"
         if UNKNOWN in (signature.base, *(each.base for each in (*other.takes, *signature.takes))):
             return "result"  # a type that is in error fits everywhere
@@ -150,6 +153,18 @@ class Tools:
             related=(compensation.related(declared.unit),),
         )  # fmt: skip
         return "result"
+
+    def _check_constraints(
+        self, declared: Declared, place: tree.Qualified, other: Signature, given: list[TypeForm]
+    ) -> None:
+        """Report an input of the compensating tool whose constraints the value that it gets need not keep."""
+        for takes, form in zip(other.takes, given, strict=True):
+            if self._types.constrained(takes.declared) and takes.declared != form:
+                declared.unit.problems.add(
+                    "TB5005", f"`{other.name}` takes `{takes.name}` with constraints that its value need not keep",
+                    declared.unit.source, place.span, "give both the same type, or take it without constraints",
+                    related=other.related(declared.unit),
+                )  # fmt: skip
 
     def _report_circles(self, program: Program) -> None:
         declared = {each.ref: each for unit in program.units for each in unit.declared.values()}

@@ -102,17 +102,17 @@ def _matching(kind: str, source: str) -> Rule:
         pattern = Pattern(source)
     except PatternInvalid as fault:
         raise ToubaFailure("AirInvalid", f"a pattern cannot be read: {fault.message}") from None
-    sentence = f"must match {shown(source)}"
+    sentence = "must match " + shown(source).replace("\\\\", "\\")  # `shown` doubles backslashes
     return lambda value: None if pattern.matches(value) else sentence
 
 
 def _format(kind: str, name: str) -> Rule:
-    from .formats import FORMATS
+    from .formats import DESCRIBED, FORMATS
 
     fits = FORMATS.get(name)
     if fits is None:
         raise ToubaFailure("AirInvalid", "a format is not known")
-    sentence = f"must be written as {name}"
+    sentence = f"must be {DESCRIBED[name]}"
     return lambda value: None if fits(value) else sentence
 
 

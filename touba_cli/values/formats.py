@@ -156,3 +156,15 @@ FORMATS: dict[str, Callable[[str], bool]] = {
     "ipv4": is_ipv4,
     "ipv6": is_ipv6,
 }
+
+#: name → what a text that is written so is called
+DESCRIBED: dict[str, str] = {
+    "email": "an e-mail address",
+    "uri": "a URI with its scheme",
+    "uuid": "a UUID",
+    "date": "a date like 2026-01-31",
+    "date-time": "a date with time and offset like 2026-01-31T09:30:00Z",
+    "hostname": "a host name",
+    "ipv4": "an IPv4 address",
+    "ipv6": "an IPv6 address",
+}

@@ -27,7 +27,7 @@ from .times import read_date, read_datetime, read_duration
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from typing import Any, TypeAlias
 
     from .model import Meter, Value
@@ -368,8 +368,22 @@ def _find_unknown(owner: str, wire: dict[str, Any], expected: frozenset[str], na
     return first
 
 
+_ONLY_CHOICE = frozenset(("choice",))
+
+
+def _no_variant(word: str, variants: Iterable[str], names: str, *steps: str) -> Fault:
+    """The fault of a variant that there is not, with the one that was probably meant."""
+    meant = nearest(word, variants)
+    hint = "" if meant is None else f"; did you mean `{meant}`?"
+    return Fault(f"there is no such variant; expected {names}{hint}", *steps)
+
+
 def choice_reader(ref: str, variants: dict[str, list[FieldReader]]) -> Reader:
-    """The reader of a choice: the name of a variant without payload, else an object with ``choice`` and the payload."""
+    """The reader of a choice: the name of a variant without payload, else an object with ``choice`` and the payload.
+
+    At the edge an object with nothing but ``choice`` stands for the name, too: it is what a Python record with no other
+    field comes to.
+    """
     readers = {
         name: _fields_reader(f"`{name}`", fields, ("choice",)) if fields else None for name, fields in variants.items()
     }
@@ -386,7 +400,7 @@ def choice_reader(ref: str, variants: dict[str, list[FieldReader]]) -> Reader:
             if value is None:
                 if wire in readers:
                     raise Fault(f'`{wire}` has fields: expected an object with `"choice": "{wire}"` and its fields')
-                raise Fault(f"there is no such variant; expected {names}")
+                raise _no_variant(wire, readers, names)
             state.take(value.size)
             return value
         if not isinstance(wire, dict):
@@ -397,10 +411,16 @@ def choice_reader(ref: str, variants: dict[str, list[FieldReader]]) -> Reader:
         if not isinstance(variant, str):
             raise Fault(f"expected a text, found {found_kind(variant)}", field_step("choice"))
         if variant not in readers:
-            raise Fault(f"there is no such variant; expected {names}", field_step("choice"))
+            raise _no_variant(variant, readers, names, field_step("choice"))
         read_fields = readers[variant]
         if read_fields is None:
-            raise Fault(f'`{variant}` has no fields: expected the text "{variant}"')
+            if not state.edge:
+                raise Fault(f'`{variant}` has no fields: expected the text "{variant}"')
+            others = _find_unknown(f"`{variant}`", wire, _ONLY_CHOICE, [])
+            if others is not None:
+                raise others
+            state.take(plain[variant].size)
+            return plain[variant]
         state.enter()
         state.take(overheads[variant])
         values = read_fields(wire, state)
