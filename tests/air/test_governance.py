@@ -92,6 +92,7 @@ FAULTS: list[tuple[Callable[[Document], None], str]] = [
     (change(f"{RUN} code {EACH} 6", "skill:governed/Sign"), "the branch here is `branch:governed/Run/1`"),
     (change(f"{RUN} code {EACH} 7", [["slot", 0]]), "an array of 0 was expected, not of 1"),
     (change(f"{RUN} code {EACH} 3", False), "holds List of Outcome of Optional Note, not List of Optional Note"),
+    (change("callables branch:governed/Run/1 takes 0 type", ["is", "Int", [["max", ["int", 1]]]]), "its inputs have no constraints"),
     (change("callables branch:governed/Run/9", {"takes": [], "gives": "Nothing", "slots": [], "cost": 2, "code": [["give", ["nothing"]]]}),
      "no group has this branch"),
     (change("callables branch:governed/Run/x", {}), "a callable's reference is written"),
@@ -108,6 +109,8 @@ FAULTS: list[tuple[Callable[[Document], None], str]] = [
     (change(f"{HOLD} compensation takes", "both"), "a compensation takes the `result` or the `inputs`"),
     (change(f"{HOLD} compensation ref", "tool:governed/Cancel"), "does not take the result of the tool"),
     (change(f"{HOLD} compensation ref", "skill:governed/Sign"), "is not a tool of the program"),
+    (change("callables tool:governed/Cancel takes 1 type", ["is", "Int", [["min", ["int", 1]]]]),
+     "the inputs of the tool need not keep the constraints of `days`"),
     (change("callables tool:governed/Cancel compensation", {"ref": "tool:governed/Book", "takes": "inputs"}),
      "compensations go in a circle"),
     # tools

@@ -108,6 +108,7 @@ def test_a_newer_document_is_refused_by_the_names_of_what_is_new() -> None:
     failure = refusal(write_program(seal(document)))
     assert failure.code == "FeatureUnavailable"
     assert "`time_travel`" in failure.message
+    assert failure.hint == "Run it with the version of Touba that compiled it."
 
 
 def test_a_document_that_was_tampered_with_is_refused() -> None:

@@ -47,7 +47,7 @@ BUILT_IN_TYPES: dict[str, dict[str, Any]] = {
 def freeze(form: Any) -> TypeForm:
     """The in-memory form of a type read from JSON: arrays become tuples, all the way down."""
     if isinstance(form, list):
-        return tuple(freeze(part) if isinstance(part, list) else part for part in form)
+        return tuple([freeze(part) if isinstance(part, list) else part for part in form])
     return form  # type: ignore[no-any-return]
 
 

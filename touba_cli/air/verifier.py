@@ -80,7 +80,9 @@ def _check_version(document: Any) -> None:
     for feature in take_texts(document.get("requires"), (None, "requires")):
         if feature not in FEATURES:
             raise ToubaFailure(
-                "FeatureUnavailable", f"the program requires `{shown(feature)}`, which this runtime does not have"
+                "FeatureUnavailable",
+                f"the program requires `{shown(feature)}`, which this version does not know",
+                hint="Run it with the version of Touba that compiled it.",
             )
 
 

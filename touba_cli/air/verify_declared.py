@@ -29,7 +29,7 @@ from .verify_expr import Expressions, Signature, written
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     from .places import Place
@@ -142,14 +142,20 @@ def _check_compensation(ref: str, value: Any, place: Place, declared: Declared) 
     take_object(value, place, ("ref", "takes"))
     other = declared.callable(value["ref"], (place, "ref"), ("tool",))
     signature = declared.signatures[ref]
+    guards: Mapping[str, TypeForm | None]
     if value["takes"] == "inputs":
         fits = other.names == signature.names and other.takes == signature.takes
+        guards = signature.guards
     elif value["takes"] == "result":
         fits = other.takes == [signature.gives]
+        guards = dict.fromkeys(other.names, signature.gives_guard)
     else:
         raise fault((place, "takes"), "a compensation takes the `result` or the `inputs`")
     if not fits:
         raise fault((place, "ref"), f"`{shown(value['ref'])}` does not take the {value['takes']} of the tool")
+    for name, guard in other.guards.items():
+        if guards.get(name) != guard:
+            raise fault((place, "ref"), f"the {value['takes']} of the tool need not keep the constraints of `{name}`")
 
 
 def check_compensations(callables: dict[str, Any], place: Place) -> None:

@@ -170,6 +170,8 @@ def _branch(flow: Flow, ref: Any, place: Place, last: str) -> tuple[TypeForm, li
     signature = flow.signatures.get(expected)
     if take_text(ref, place) != expected or signature is None:
         raise fault(place, f"the branch here is `{shown(expected)}`")
+    if signature.guards:
+        raise fault(place, "a branch takes values as they are: its inputs have no constraints")
     if owner.depth >= BLOCK_DEPTH:
         raise fault(place, f"groups are nested deeper than {BLOCK_DEPTH} levels")
     owner.used.add(expected)
