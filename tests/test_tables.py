@@ -11,12 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from touba_cli.errors import CODES
+from touba_cli.air.program import FEATURES
+from touba_cli.commands.help import command_help
+from touba_cli.errors import CODES, WARNINGS
 from touba_cli.language.diagnostics import CODES as DIAGNOSTICS
 from touba_cli.limits import LIMITS
-from touba_cli.options import OPTIONS
+from touba_cli.options import OPTIONS, SWITCHED_ON
 from touba_cli.outcomes import OUTCOMES, PHASES
+from touba_cli.runtime.admission import AVAILABLE_FEATURES
 from touba_cli.runtime.events import EVENTS
+from touba_cli.runtime.unavailable import WORDS as NOT_RUN
 
 ROOT = Path(__file__).resolve().parent.parent
 HERE = Path(__file__).resolve()
@@ -74,6 +78,37 @@ def test_an_error_code_is_one_word_one_sentence_and_what_to_do(code: str) -> Non
     assert "\n" not in row.sentence + row.hint
 
 
+# --- features ---------------------------------------------------------------------------------------------------------
+
+
+def test_every_feature_that_does_not_run_has_words_and_a_case() -> None:
+    assert FEATURES.keys() - AVAILABLE_FEATURES == NOT_RUN.keys()
+    for name, words in NOT_RUN.items():
+        case = TESTS[f"tests/conformance/features/{name}.case"]
+        assert f"this version does not run {words} (" in case
+
+
+# --- warnings of a run ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("code", WARNINGS)
+def test_every_warning_is_explained_and_provoked(code: str) -> None:
+    meaning, what_to_do = WARNINGS[code]
+    assert f"| `{code}` | {meaning} | {what_to_do} |" in PAGES["docs/errors.md"]
+    provoked = [path for path in naming(code, TESTS) if path != "tests/language/test_explain.py"]
+    assert provoked, f"no test and no conformance case provokes {code}"
+
+
+def test_every_warning_that_is_given_stands_in_the_table() -> None:
+    given = {
+        code
+        for path, text in CODE.items()
+        if path.startswith(("touba_cli/runtime/", "touba_cli/commands/run"))
+        for code in re.findall(r"\{\s*\"code\": \"([A-Za-z]+)\"", text)
+    }
+    assert given == set(WARNINGS)
+
+
 # --- diagnostics ------------------------------------------------------------------------------------------------------
 
 
@@ -108,6 +143,16 @@ def test_every_limit_is_kept_and_published(name: str) -> None:
     assert row.unit in line
     assert row.lowest <= row.highest
     assert name == "deadline_ms" or row.lowest <= row.default <= row.highest
+
+
+def test_switches_that_are_on_are_shown_with_what_switches_them_off() -> None:
+    page = PAGES["docs/engine.md"] + PAGES["docs/cli.md"]
+    for name in SWITCHED_ON:
+        assert OPTIONS[name].kind == "switch"
+        assert "default: on" in OPTIONS[name].sentence
+        for command in OPTIONS[name].commands:
+            assert f"  --{name}, --no-{name}  " in command_help(command)
+        assert f"`--{name}`, `--no-{name}`" in page
 
 
 @pytest.mark.parametrize("name", OPTIONS)

@@ -285,7 +285,7 @@ DOCUMENTS: dict[str, Document] = {
     "touba-check-v1": Document(
         "check document",
         "The problems of a program: what `touba check --json` prints.",
-        _of("touba-check-v1", {"diagnostics": Arr(DIAGNOSTIC), "error": ERROR}),
+        _of("touba-check-v1", {"diagnostics": Arr(DIAGNOSTIC), "not_run": Arr(NAME), "error": ERROR}),
     ),
     "touba-compile-v1": Document(
         "compile document",
@@ -335,7 +335,7 @@ DOCUMENTS: dict[str, Document] = {
         "What a code means, with a wrong and a right program: what `touba explain CODE --json` prints.",
         _of("touba-explain-v1", {
             "code": Nullable(NAME),
-            "kind": Nullable(OneOf("diagnostic", "error", "finding")),
+            "kind": Nullable(OneOf("diagnostic", "error", "warning", "finding")),
             "title": Nullable(NAME),
             "why": Nullable(NAME),
             "hint": Nullable(NAME),

@@ -24,7 +24,7 @@ class Code:
 CODES: dict[str, Code] = {
     # usage: the call itself is wrong; nothing was read further
     "UsageError": Code("usage", "The command or an option is wrong.", "Read `touba COMMAND --help`."),
-    "OptionUnknown": Code("usage", "An option does not exist.", "Use the nearest option named in the message."),
+    "OptionUnknown": Code("usage", "An option does not exist.", "`touba COMMAND --help` lists the options."),
     "OptionInvalid": Code(
         "usage", "An option has a value that it cannot take.", "Give a value that the message allows."
     ),
@@ -50,7 +50,9 @@ CODES: dict[str, Code] = {
         "admission", "The AIR document is not sound.", "Compile the program again with `touba compile`."
     ),
     "FeatureUnavailable": Code(
-        "admission", "The program uses a feature that this runtime does not have.", "Update the runtime that runs it."
+        "admission",
+        "The program uses a part of the language that this version does not run.",
+        "This version checks and compiles it, and cannot run it yet.",
     ),
     "EntryUnknown": Code(
         "admission", "The entry does not exist or cannot be an entry.", "Name one of the entries listed in the message."
@@ -100,8 +102,12 @@ CODES: dict[str, Code] = {
         "runtime", "The result document is larger than 32 MiB. The run has ended; its effects stand.", "Return less."
     ),
     # runtime: what a program does itself
-    "BusinessFailure": Code("runtime", "The program failed with `fail`.", "Read the explanation.", catchable=True),
-    "RequirementFailed": Code("runtime", "A `require` did not hold.", "Read the explanation.", catchable=True),
+    "BusinessFailure": Code(
+        "runtime", "The program failed with `fail`.", "Its own words are in `explanation`.", catchable=True
+    ),
+    "RequirementFailed": Code(
+        "runtime", "A `require` did not hold.", "Its own words are in `explanation`.", catchable=True
+    ),
     "IntegerOverflow": Code("runtime", "A whole number left 64 bits.", "Use Decimal.", catchable=True),
     "DecimalOverflow": Code("runtime", "A Decimal left its range.", "Use smaller numbers.", catchable=True),
     "FloatOverflow": Code("runtime", "A Float left its range.", "Use smaller numbers.", catchable=True),
@@ -177,7 +183,7 @@ CODES: dict[str, Code] = {
     "MemoryNotDeclared": Code(
         "runtime",
         "What a handler says of a memory is not as the program declares it.",
-        "Declare it (`reads memory`, `writes memory`), or leave it out of `memory_metadata`.",
+        "Declare it (`reads memory`, `writes memory`), or correct `memory_metadata` at the place given.",
         catchable=True,
     ),
     # launch: something could not be started
@@ -208,6 +214,35 @@ CODES: dict[str, Code] = {
     ),
     # internal
     "InternalError": Code("internal", "Touba itself failed.", "Report it with the text of standard error."),
+}
+
+
+#: code of a warning of a run → what it means, what to do. Warnings change neither the outcome nor the exit code.
+WARNINGS: dict[str, tuple[str, str]] = {
+    "EffectUnknown": (
+        "The end of the run stopped the handler of a tool that writes; whether it has changed something is not known.",
+        "Find that out before you run the program again.",
+    ),
+    "GrantUnused": (
+        "The manifest gives a tool a grant that the tool does not require; its handler does not get it.",
+        "Remove it from `grants`, or declare it: `requires GRANT` in the tool.",
+    ),
+    "SecretUnused": (
+        "The manifest binds a secret to a handle that the tool does not declare; its handler does not get it.",
+        "Remove it from `secrets`, or declare it: `secret NAME` in the tool.",
+    ),
+    "ToolUnknown": (
+        "The manifest binds a tool that the program does not have.",
+        "Correct the reference, or remove it where the manifest serves this program only.",
+    ),
+    "TraceNotWritten": (
+        "The trace file could not be written. The run has happened.",
+        "Name a file that can be written.",
+    ),
+    "TraceShortened": (
+        "The trace has reached a limit, and does not tell of everything.",
+        "`usage` counts all of it; docs/limits.md has the limits.",
+    ),
 }
 
 

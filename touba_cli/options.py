@@ -65,7 +65,7 @@ _ROWS = (
     ),
     Option("inputs", "json", "run", False, "an object with the entry's inputs by name"),
     Option("cache", "switch", "run", True, "keep what is compiled from `source`, and use it again; default: on"),
-    Option("strict_inputs", "switch", "run", True, "take Optional inputs in their tagged form only"),
+    Option("strict_inputs", "switch", "run", True, "take inputs in their strict form only, as docs/wire.md shows it"),
     Option("manifest", "path", "run", True, "the file that binds tools to handlers"),
     Option("secrets", "path", "run", True, "the file that says where secrets are found"),
     Option("owner", "label", "run", False, "whose values are meant in memories of scope `owner`"),
@@ -144,6 +144,9 @@ MEMBERS: dict[str, tuple[str, ...]] = {
 WORDS: dict[str, tuple[str, ...]] = {
     "trace_pure_functions": ("full", "calls"),
 }
+
+#: switches that are on where nothing is said: `--no-…` is what a command line needs
+SWITCHED_ON: tuple[str, ...] = ("cache",)
 
 #: names that people try, and what they mean: a hint of their own instead of a guess by spelling
 SLIPS: dict[str, str] = {

@@ -307,7 +307,8 @@ class OnlyOne(Shape):
 
 
 class Tagged(Shape):
-    """An object whose member ``tag`` says which shape it has; None: any members besides the tag."""
+    """An object whose member ``tag`` says which shape it has; None: any members besides the tag, and no message offers
+    that word."""
 
     __slots__ = ("cases", "tag")
 
@@ -320,8 +321,12 @@ class Tagged(Shape):
             raise unlike(path, "an object", value)
         if self.tag not in value:
             raise Fault(path, f"the member `{self.tag}` is missing")
-        OneOf(*self.cases).check(value[self.tag], f"{path}{_member(self.tag)}")
-        case = self.cases[value[self.tag]]
+        word = value[self.tag]
+        if not isinstance(word, str) or word not in self.cases:
+            OneOf(*(each for each, case in self.cases.items() if case is not None)).check(
+                word, f"{path}{_member(self.tag)}"
+            )
+        case = self.cases[word]
         if case is not None:
             case.check(value, path)
 

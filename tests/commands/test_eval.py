@@ -26,6 +26,8 @@ def project(tmp_path: Path) -> Project:
         ('date "2026-01-31" + 3 days', "Date", "2026-02-03"),
         ("first([1])", "Optional Int", {"present": True, "value": 1}),
         ('{"a": [true]}', "Map of List of Bool", {"a": [True]}),
+        ("[x for x in [1, 2]]", "List of Int", [1, 2]),
+        ('{"a": reversed([text(x) for x in range(2) if x >= 0])}', "Map of List of Text", {"a": ["1", "0"]}),
         (" (1 +\n2)  # three", "Int", 3),
     ],
 )

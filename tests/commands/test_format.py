@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.shell_kit import Project
+from touba_cli.commands import format as command
+from touba_cli.errors import ToubaFailure
+from touba_cli.language import format as writer
 
 UGLY = "module a\ntype A\n  x as   Int\n"
 GOOD = "module a\n\ntype A\n    x as Int\n"
@@ -82,3 +85,16 @@ def test_what_cannot_be_done_is_refused(project: Project, words: list[str], code
     assert found.document["error"]["code"] == code
     assert found.code != 0
     assert exit_code != 2 or found.code == 2
+
+
+def test_a_file_stays_as_it_was_where_the_proof_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not even a formatter that takes another tree for the same gets a program with another digest past the proof."""
+    monkeypatch.setattr("touba_cli.language.format.prove", lambda source, read, text: None)
+    right = writer._Writer.text
+    monkeypatch.setattr(writer._Writer, "text", lambda made: right(made).replace("Int", "Text"))
+    path = tmp_path / "one.tb"
+    path.write_text(UGLY)
+    with pytest.raises(ToubaFailure, match=r"which is as it was: the new text compiles to another program") as caught:
+        command._formatted(str(tmp_path), "one.tb", None)
+    assert caught.value.code == "InternalError"
+    assert path.read_text() == UGLY

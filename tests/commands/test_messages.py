@@ -44,14 +44,46 @@ def test_all_wrong_inputs_are_named_at_once(project: Project) -> None:
     said = message.refused("InputInvalid", 4)
     for part in ("trip.dais: ", "did you mean `days`?", "trip.city: ", "trip.days: ", "trip.budget: ", "`n` of"):
         assert part in said
-    assert message.error["hint"] == "Add `n` to the inputs."
+    assert message.error["hint"] == "Add `n` to the inputs. Correct what is wrong at the paths given."
+
+
+@pytest.mark.parametrize(
+    ("given", "said", "hint"),
+    [
+        (
+            {"tirp": {}, "m": 1, "n": "x"},
+            ["has no inputs `tirp`, `m`; it takes `trip`, `n`", "; n: "],
+            "Did you mean `trip` for `tirp`? Correct what is wrong at the paths given.",
+        ),
+        ({"tirp": {}, "N": 1}, ["no inputs `tirp`, `N`"], "Did you mean `trip` for `tirp`, `n` for `N`?"),
+        ({"other": 1}, ["no input `other`; ", "; the inputs `trip`, `n` of "], "Add `trip`, `n` to the inputs."),
+    ],
+)
+def test_unknown_inputs_hide_no_other_fault(project: Project, given: object, said: list[str], hint: str) -> None:
+    project.write("app.air.json", trip())
+    done = project.touba("run", "--air=app.air.json", f"--inputs={json.dumps(given)}", "--json")
+    message = done.refused("InputInvalid", 4)
+    assert [part for part in said if part not in message] == []
+    assert ("missing" in message) == ("Add" in hint)
+    assert done.error["hint"] == hint
+
+
+def test_many_unknown_inputs_are_counted(project: Project) -> None:
+    project.write("app.air.json", trip())
+    project.write("many.json", json.dumps({f"input{number}": 0 for number in range(100_000)}))
+    done = project.touba("run", "--air=app.air.json", "--inputs=@many.json", "--json")
+    assert "`input9` and 99990 more; it takes `trip`, `n`; " in done.refused("InputInvalid", 4)
+    assert done.error["hint"] == "Add `trip`, `n` to the inputs."
 
 
 def test_past_a_few_faults_their_number_is_told(project: Project) -> None:
-    takes = {f"n{number}": "Int" for number in range(9)}
-    project.write("app.air.json", air({"strategy:app/Main": coded([["give", ["slot", 0]]], takes=takes)}))
-    done = project.touba("run", "--air=app.air.json", "--json")
+    names = [f"n{number}" for number in range(9)]
+    code = [["give", ["slot", 0]]]
+    project.write("app.air.json", air({"strategy:app/Main": coded(code, takes=dict.fromkeys(names, "Int"))}))
+    done = project.touba("run", "--air=app.air.json", f"--inputs={json.dumps(dict.fromkeys(names, 'x'))}", "--json")
     assert done.refused("InputInvalid", 4).endswith("; and 4 more")
+    done = project.touba("run", "--air=app.air.json", "--json")
+    assert all(f"`{name}`" in done.refused("InputInvalid", 4) for name in names)
     assert "`n8`" in done.error["hint"]
 
 
@@ -70,6 +102,46 @@ def test_a_compiled_program_in_the_place_of_a_text_is_told_its_option(project: P
     done = project.touba("run", "app.air.json", "--json")
     done.refused("UsageError", 2)
     assert "--air=app.air.json" in done.error["hint"]
+
+
+@pytest.mark.parametrize(("written", "meant"), [("shop", "shop.tb"), ("shpo.tb", "shop.tb"), ("gone.tb", None)])
+def test_a_program_beside_the_one_that_is_missing_is_proposed(project: Project, written: str, meant: str) -> None:
+    project.write("shop.tb", "module shop\n")
+    done = project.touba("run", written, "--json")
+    done.refused("FileUnreadable", 2)
+    assert done.error["hint"].startswith(f"Did you mean `{meant}`? It was " if meant else "It was ")
+
+
+def test_a_file_of_json_that_is_missing_names_the_folder_that_was_searched(project: Project) -> None:
+    project.write("app.air.json", trip())
+    done = project.touba("run", "--air=app.air.json", "--inputs=@gone.json", "--json")
+    done.refused("FileUnreadable", 2)
+    assert done.error["hint"] == f"It was looked for in the current folder, `{os.path.realpath(project.folder)}`."
+    assert "the path of @FILE is taken from the current folder" in project.touba("run", "--help").stdout.decode()
+
+
+def test_a_module_beside_a_program_in_a_folder_proposes_the_project_root(project: Project) -> None:
+    project.folder.joinpath("shop", "deep").mkdir(parents=True)
+    project.write("shop/types.tb", "module types\n\ntype A\n    x as Int\n")
+    main = "module deep.main\n\nfrom types import A\n\nfunction F\n    takes a as A\n    gives Int\n    do\n        give a.x\n"
+    project.write("shop/deep/main.tb", main)
+    done = project.touba("check", "shop/deep/main.tb")
+    assert done.code == 3
+    assert "`shop/types.tb` exists: did you mean `--project-root=shop`?" in done.stderr
+    assert "from `shop` the program is `deep/main.tb`" in done.stderr
+    assert project.touba("check", "--project-root=shop", "deep/main.tb").code == 0
+
+
+def test_an_option_without_a_near_one_names_the_list(project: Project) -> None:
+    done = project.touba("run", "-i", "--json")
+    done.refused("OptionUnknown", 2)
+    assert done.error["hint"] == "`touba run --help` lists the options."
+
+
+def test_no_hint_stands_under_the_words_of_the_program(project: Project) -> None:
+    project.write("app.tb", 'module app\n\nstrategy Run\n    do\n        fail "The shop is closed"\n')
+    assert "hint" not in project.touba("run", "app.tb").stderr
+    assert project.touba("run", "app.tb", "--json").error["hint"] == "Its own words are in `explanation`."
 
 
 def test_a_program_that_is_missing_names_the_folder_that_was_searched(project: Project) -> None:
@@ -168,7 +240,18 @@ def test_python3_is_the_interpreter_of_the_engine_too(project: Project) -> None:
 def test_a_script_that_never_serves_is_told_how(project: Project) -> None:
     project.handler("if __name__ == 'main':\n    raise SystemExit(3)")
     message = project.call().refused("ToolExited", 5)
-    assert "a script serves its tool when it calls `define_tool(..., run=...)` as it is run" in message
+    assert (
+        "a script serves its tool when it calls `define_tool(..., run=...)`, or `NAME.main()` of a function that "
+        "`define_tool` decorates, as it is run" in message
+    )
+
+
+def test_a_script_without_an_interpreter_is_told_how(project: Project) -> None:
+    project.handler("", answer="ok(7)")
+    project.bind(["handlers/tool.py"])
+    done = project.call()
+    assert "`handlers/tool.py` of" in done.refused("HandlerMissing", 4)
+    assert done.error["hint"] == 'Write `["python", "handlers/tool.py"]` as its command.'
 
 
 @pytest.mark.parametrize(

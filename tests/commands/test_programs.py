@@ -10,6 +10,7 @@ import pytest
 from tests.shell_kit import ROOT, Project, request
 from touba_cli import __version__
 from touba_cli.commands.help import COMMANDS
+from touba_cli.documents import check_document
 from touba_cli.options import options_of
 
 GREETING = """\
@@ -65,6 +66,37 @@ define_tool(
 """
 
 
+#: uses what is compiled and not run
+LATER = """module later
+
+tool Pay
+    takes id as Text
+    effect write key id
+
+agent Helper
+    takes question as Text
+    responsibility "Help."
+
+strategy Run
+    gives Text
+    do
+        let a = call Helper("Why?")
+        human.approve "Go?"
+        give a
+
+trigger Now
+    on event "now"
+    starts strategy Run
+
+test "it goes"
+    given human.approve answers approve
+    given agent Helper decides
+        answer "So."
+    run Run()
+    expect status is success
+"""
+
+
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
     return Project(tmp_path)
@@ -78,7 +110,29 @@ def test_check_says_that_nothing_was_found(project: Project) -> None:
     done = project.touba("check", "app.tb")
     assert (done.stdout, done.stderr, done.code) == (b"no problems found\n", "", 0)
     document = project.touba("check", "app.tb", "--json").document
-    assert document == {"protocol": "touba-check-v1", "diagnostics": [], "error": None}
+    assert document == {"protocol": "touba-check-v1", "diagnostics": [], "not_run": [], "error": None}
+
+
+def test_check_says_what_this_version_does_not_run(project: Project) -> None:
+    project.write("later.tb", LATER)
+    done = project.touba("check", "later.tb")
+    assert (done.code, done.stdout) == (0, b"no problems found\n")
+    missing = (
+        "`effect write key …` (later.tb:5:22), an agent (later.tb:14:17), `human.approve` (later.tb:15:9), "
+        "a trigger (trigger:later/Now)"
+    )
+    assert done.stderr == (
+        f"note: this version checks and compiles, and cannot run yet: {missing}, `test` (later.tb:22:1)\n"
+    )
+    document = project.touba("check", "later.tb", "--json").document
+    assert check_document("touba-check-v1", document) is None
+    assert document["diagnostics"] == []
+    assert ", ".join(document["not_run"]) == f"{missing}, `test` (later.tb:22:1)"
+    ended = project.touba("run", "later.tb", "--json")
+    assert ended.refused("FeatureUnavailable", 4) == (
+        f"this version does not run {missing}; missing features: `agents`, `approve`, `keys`, `triggers`"
+    )
+    assert ended.error["hint"] == "This version checks and compiles it, and cannot run it yet."
 
 
 def test_check_reports_warnings_and_counts_them_only_when_asked(project: Project) -> None:

@@ -106,14 +106,18 @@ def _row(command: str, flag: str, rows: dict[str, Option]) -> tuple[Option, bool
         if row is not None and row.kind == "switch":
             return row, False
     names = [each.name for each in rows.values()]
-    raise _unknown(f"`touba {command}`", flag.lstrip("-").replace("-", "_"), shown(flag), names, _flag)
+    listed = f"`touba {command} --help` lists the options."
+    raise _unknown(f"`touba {command}`", flag.lstrip("-").replace("-", "_"), shown(flag), names, _flag, listed)
 
 
-def _unknown(owner: str, name: str, written: str, names: list[str], spelling: Callable[[str], str]) -> ToubaFailure:
+def _unknown(
+    owner: str, name: str, written: str, names: list[str], spelling: Callable[[str], str], listed: str
+) -> ToubaFailure:
+    """The refusal of an option; ``listed`` says where the options are, if none of them is near."""
     meant = SLIPS.get(name.lower())
     if meant not in names:
         meant = nearest(name, names)
-    hint = f"Did you mean {spelling(meant)}?" if meant else None
+    hint = f"Did you mean {spelling(meant)}?" if meant else listed
     return ToubaFailure("OptionUnknown", f"{owner} has no option {written}", hint=hint)
 
 
@@ -132,7 +136,7 @@ def _from_text(row: Option, value: Any, read_stdin: Callable[[], bytes]) -> Any:
         data = read_stdin()
         what = f"standard input for {row.flag}"
     elif value.startswith("@"):
-        data = read_file(check_path(value[1:], row.flag), REQUEST_BYTES, f"the file of {row.flag}")
+        data = _read_named(check_path(value[1:], row.flag), row.flag)
         what = f"file of {row.flag}"
     else:
         if value.endswith(".json") and not value.startswith(("{", "[", '"')):
@@ -141,6 +145,16 @@ def _from_text(row: Option, value: Any, read_stdin: Callable[[], bytes]) -> Any:
         data = os.fsencode(value)
         what = f"value of {row.flag}"
     return check_value(row, read_json(data, what), row.flag)
+
+
+def _read_named(path: str, flag: str) -> bytes:
+    """The file of `@FILE`. It is read before the project is entered: its path is taken from the current folder."""
+    try:
+        return read_file(path, REQUEST_BYTES, f"the file of {flag}")
+    except ToubaFailure as failure:
+        if not os.path.isabs(path) and not os.path.lexists(path):
+            failure.hint = f"It was looked for in the current folder, `{shown(os.getcwd())}`."
+        raise
 
 
 def read_json(data: bytes, what: str) -> Any:
@@ -162,7 +176,8 @@ def from_request(command: str, given: dict[str, Any]) -> dict[str, Any]:
     for name, value in given.items():
         row = rows.get(name)
         if row is None:
-            raise _unknown("the request", name, f"`{shown(name[:60])}`", list(rows), "`{}`".format)
+            listed = f"It takes {', '.join(f'`{each}`' for each in rows)}."
+            raise _unknown("the request", name, f"`{shown(name[:60])}`", list(rows), "`{}`".format, listed)
         if value is not None:
             found[name] = check_value(row, value, f"`{name}`")
     return found

@@ -30,6 +30,8 @@ DOCTOR_PROTOCOL = "touba-doctor-v1"
 _PATIENCE = 30
 #: exit code where something was found
 _FOUND = 1
+#: the extra for those who change Touba itself: nobody else misses it
+_OWN = "dev"
 
 #: asks the SDK of an interpreter, beside which this package may stand without being installed
 _DESCRIBE = "import sys; sys.path.append(sys.argv[1]); from touba_sdk.engine.describe import main; main()"
@@ -241,7 +243,7 @@ def _lines(document: dict[str, Any]) -> list[str]:
         ("libraries", _packages(document["packages"], None) or "unknown"),
     ]
     extras = dict.fromkeys(row["extra"] for row in document["packages"] if row["extra"] is not None)
-    rows += [("extra", f"{extra}: {_packages(document['packages'], extra)}") for extra in extras]
+    rows += [("optional", f"{extra}: {_packages(document['packages'], extra)}") for extra in extras if extra != _OWN]
     rows += [("folder", _of_folder(folder)) for folder in document["folders"]]
     files = "any number of" if system["open_files"] is None else system["open_files"]
     tested = "tested" if system["tested"] else "not tested"
@@ -252,14 +254,15 @@ def _lines(document: dict[str, Any]) -> list[str]:
     lines = [f"touba {document['version']}", "", *(f"{name:<10}{text}" for name, text in rows), ""]
     for finding in document["findings"]:
         lines += [f"found: {finding['code']}: {finding['message']}", f"  hint: {finding['hint']}"]
-    return [*lines, "nothing is missing"] if not document["findings"] else lines
+    return [*lines, "nothing that Touba needs is missing"] if not document["findings"] else lines
 
 
 def _packages(packages: list[dict[str, Any]], extra: str | None) -> str:
     rows = [row for row in packages if row["extra"] == extra]
-    missing = [f"{row['name']} {row['needs']}".strip() for row in rows if row["installed"] is None]
+    missing = [f"'{row['name']}{row['needs']}'" for row in rows if row["installed"] is None]
     if extra is not None and missing:
-        return f"missing: {', '.join(missing)}; install it with `python -m pip install 'touba[{extra}]'`"
+        # The libraries themselves: what a registry has under the name of this package need not be this package.
+        return f"not installed; to use it: python -m pip install {' '.join(missing)}"
     return ", ".join(f"{row['name']} {row['installed'] or 'is missing'}" for row in rows)
 
 

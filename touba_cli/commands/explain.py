@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..errors import CODES, ToubaFailure
+from ..errors import CODES, WARNINGS, ToubaFailure
 from ..language import diagnostics
 from ..language.pages import read_page
 from ..options import nearest
@@ -38,7 +38,12 @@ def _read_code(words: list[str]) -> str:
 
 
 def _explain(code: str, document: dict[str, Any]) -> str:
-    """Fill in the document and give the text. Raises ToubaFailure (UsageError) for a code that does not exist."""
+    """Fill in the document and give the text. Raises ToubaFailure (UsageError) for a code that does not exist.
+
+    The letters of the code may be small or capital.
+    """
+    known = (*diagnostics.CODES, *CODES, *WARNINGS, *FINDINGS)
+    code = next((each for each in known if each.lower() == code.lower()), code)
     if code in diagnostics.CODES:
         page = read_page(code)
         document.update(code=code, kind="diagnostic", title=page.title, why=page.why, phase="compile", catchable=False)
@@ -51,10 +56,14 @@ def _explain(code: str, document: dict[str, Any]) -> str:
         document.update(phase=row.phase, catchable=row.catchable)
         seen = "; an `attempt` sees it" if row.catchable else ""
         return f"{code}: {row.sentence}\n\nWhat to do: {row.hint}\n\nIt belongs to the phase `{row.phase}`{seen}."
+    if code in WARNINGS:
+        title, hint = WARNINGS[code]
+        document.update(code=code, kind="warning", title=title, hint=hint)
+        return f"{code}: {title}\n\nWhat to do: {hint}\n\nIt is a warning of a run, which goes on."
     if code in FINDINGS:
         title, hint = FINDINGS[code]
         document.update(code=code, kind="finding", title=title, hint=hint)
         return f"{code}: {title}\n\nWhat to do: {hint}\n\n`touba doctor` finds it."
-    near = nearest(code, (*diagnostics.CODES, *CODES, *FINDINGS))
+    near = nearest(code, known)
     hint = f"Did you mean `{near}`?" if near else "docs/diagnostics.md and docs/errors.md list the codes."
     raise ToubaFailure("UsageError", f"there is no code `{shown(code[:60])}`", hint=hint)

@@ -17,17 +17,20 @@ OPEN_FILES = 256
 FINDINGS: dict[str, tuple[str, str]] = {
     "SdkNotImportable": (
         "The interpreter that runs `touba` cannot import touba_sdk, so applications cannot either.",
-        "Install `touba` into that environment: `python -m pip install touba`.",
+        "Install Touba into that environment, as docs/quickstart.md says.",
     ),
-    "PackageMissing": ("A library that Touba needs is not installed.", "Install it: `python -m pip install touba`."),
-    "PackageTooOld": ("A library that Touba needs is too old.", "Update it: `python -m pip install --upgrade touba`."),
+    "PackageMissing": ("A library that Touba needs is not installed.", "Install it: `python -m pip install LIBRARY`."),
+    "PackageTooOld": (
+        "A library that Touba needs is too old.",
+        "Update it: `python -m pip install --upgrade LIBRARY`.",
+    ),
     "VersionsDiffer": (
         "Command, SDK and the runtime that engines start are not of one version.",
         "Install one version of `touba`, and unset TOUBA_CLI where it names another one.",
     ),
     "HandlersWithoutSdk": (
         "The interpreter of handlers cannot import touba_sdk: handlers that use `define_tool` would not start.",
-        "Install `touba` there, or name another interpreter with TOUBA_PYTHON or `python` in the manifest.",
+        "Install Touba there as well, or name another interpreter with TOUBA_PYTHON or `python` in the manifest.",
     ),
     "StartsSlowly": (
         "Compiled modules of the runtime have no place, so that each start compiles it anew: four times as long.",
@@ -64,6 +67,11 @@ def _finding(code: str, message: str, hint: str | None = None) -> dict[str, str 
     return {"code": code, "message": message, "hint": hint}
 
 
+def _of_library(code: str, row: dict[str, Any], message: str) -> dict[str, str | None]:
+    """A finding about a library, whose hint names it as `pip` takes it."""
+    return _finding(code, message, FINDINGS[code][1].replace("LIBRARY", f"'{row['name']}{row['needs']}'"))
+
+
 def _of_installation(facts: dict[str, Any]) -> Iterator[dict[str, str | None]]:
     sdk = facts["sdk"]
     if sdk["error"] is not None:
@@ -71,10 +79,11 @@ def _of_installation(facts: dict[str, Any]) -> Iterator[dict[str, str | None]]:
     for row in facts["packages"]:
         wanted = f"{row['name']} {row['needs']}".strip()
         if row["extra"] is None and row["installed"] is None:
-            yield _finding("PackageMissing", f"{wanted} is not installed")
+            yield _of_library("PackageMissing", row, f"{wanted} is not installed")
         elif row["installed"] is not None and is_older(row["installed"], row["needs"]):
             where = f" (extra `{row['extra']}`)" if row["extra"] else ""
-            yield _finding("PackageTooOld", f"{wanted} is needed, and {row['installed']} is installed{where}")
+            message = f"{wanted} is needed, and {row['installed']} is installed{where}"
+            yield _of_library("PackageTooOld", row, message)
     if sdk["version"] not in (None, __version__):
         yield _finding("VersionsDiffer", f"this is touba {__version__}; applications import touba_sdk {sdk['version']}")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..limits import LIMITS
-from ..options import MEMBERS, WORDS, Option, options_of
+from ..options import MEMBERS, SWITCHED_ON, WORDS, Option, options_of
 
 #: command → what it does, in the order of the help
 COMMANDS: dict[str, str] = {
@@ -79,14 +79,15 @@ def command_help(command: str) -> str:
     if takes_program:
         lines += [
             "",
-            "Relative paths are taken from the project root. JSON is given inline, as @FILE, or as - from stdin.",
+            "Relative paths are taken from the project root. JSON is given inline, as @FILE, or as - from stdin;",
+            "the path of @FILE is taken from the current folder.",
         ]
     return "\n".join(lines)
 
 
 def _spelling(row: Option) -> str:
     if row.kind == "switch":
-        return row.flag
+        return f"{row.flag}, --no-{row.flag[2:]}" if row.name in SWITCHED_ON else row.flag
     if row.kind == "word":
         return f"{row.flag}={'|'.join(WORDS[row.name])}"
     return f"{row.flag}={'-' if row.name == 'request' else _PLACEHOLDERS[row.kind]}"

@@ -10,6 +10,7 @@ from .. import __version__
 from ..documents import read_document
 from ..errors import ToubaFailure
 from ..limits import REQUEST_BYTES
+from ..options import nearest
 from ..project.files import cause, check_readable, inside, shown
 from ..runtime.interrupts import Cancelled
 from .arguments import from_request, merge, parse
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 STDIN = 0
 REQUEST_PROTOCOL = "touba-run-request-v1"
 _CHUNK = 1024 * 1024
+#: files beside a program that is not there of which a hint may name one
+_MOST_NAMES = 2_000
 
 
 def wants_json(words: list[str]) -> bool:
@@ -138,7 +141,9 @@ def find_source(root: str, source: str, started_in: str) -> str:
         if not os.path.isabs(source) and os.path.isfile(os.path.join(started_in, source)):
             failure.hint = "Paths are taken from the project root; name it from there."
         elif not os.path.lexists(real):
-            failure.hint = f"It was looked for in the project root, `{shown(os.path.abspath(root))}`."
+            near = _near_program(real, source)
+            place = f"It was looked for in the project root, `{shown(os.path.abspath(root))}`."
+            failure.hint = f"Did you mean `{shown(near)}`? {place}" if near else place
         raise
     written = os.path.relpath(os.path.join(root, source), root)
     if written == ".." or written.startswith("../"):
@@ -148,6 +153,18 @@ def find_source(root: str, source: str, started_in: str) -> str:
     except UnicodeEncodeError:
         raise ToubaFailure("OptionInvalid", f"the program's path `{shown(written)}` is not UTF-8 text") from None
     return written
+
+
+def _near_program(real: str, written: str) -> str | None:
+    """The program beside a path that is not there which was probably meant, as it would have been written."""
+    folder, name = os.path.split(real)
+    try:
+        names = sorted(each for each in os.listdir(folder)[:_MOST_NAMES] if each.endswith(".tb"))
+    except OSError:
+        return None  # the folder is not there either
+    stem = name.removesuffix(".tb")
+    near = nearest(stem, [each[:-3] for each in names])
+    return None if near is None else os.path.join(os.path.dirname(written), near + ".tb")
 
 
 def compile_source(root: str, path: str) -> Compiled:

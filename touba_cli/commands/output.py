@@ -180,7 +180,7 @@ def error_text(error: dict[str, Any], explanation: str | None = None) -> str:
     lines = [f"error: {error['code']}: {error['message']}"]
     if explanation is not None:
         lines.append(_indented(explanation))
-    if error["hint"]:
+    if error["hint"] and explanation is None:  # else it says no more than where the explanation is
         lines.append(f"  hint: {error['hint']}")
     if error["effect"] == "unknown":
         lines.append("  the effect of the call is unknown: find out whether it happened before you run it again")

@@ -153,7 +153,13 @@ class Launcher:
             if not os.path.isfile(path):
                 raise ToubaFailure("HandlerMissing", f"{what} `{shown(name)}` of {ref} does not exist", ref=ref)
             if not os.access(path, os.X_OK):
-                raise ToubaFailure("HandlerMissing", f"{what} `{shown(name)}` of {ref} cannot be executed", ref=ref)
+                script = name.endswith(".py")
+                raise ToubaFailure(
+                    "HandlerMissing",
+                    f"{what} `{shown(name)}` of {ref} cannot be executed",
+                    ref=ref,
+                    hint=f'Write `["python", "{shown(name)}"]` as its command.' if script else None,
+                )
             return path
         for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
             path = os.path.join(folder, name)

@@ -27,8 +27,11 @@ AVAILABLE_FEATURES = frozenset(("attempt", "memory", "tools"))
 #: kinds of callables that can be an entry
 ENTRY_KINDS = ("strategy", "skill", "function")
 
-#: how many wrong inputs one message names
+#: how many wrong places one message names
 _FAULTS_SHOWN = 5
+#: how many names one message lists, and how many characters of each
+_NAMES_SHOWN = 10
+_NAME_LENGTH = 100
 
 
 class Handler:
@@ -98,12 +101,16 @@ def check_features(program: Program) -> None:
     """Refuse a program that requires what this runtime does not have.
 
     Raises:
-        ToubaFailure: FeatureUnavailable, with the names of the features.
+        ToubaFailure: FeatureUnavailable, with the names of the features, and the first place in the program that needs
+            each of them.
     """
-    missing = [feature for feature in program.requires if feature not in AVAILABLE_FEATURES]
-    if missing:
-        shown = ", ".join(f"`{feature}`" for feature in missing)
-        raise ToubaFailure("FeatureUnavailable", f"the program requires {shown}, which this runtime does not have")
+    if AVAILABLE_FEATURES.issuperset(program.requires):
+        return
+    from .unavailable import not_run
+
+    missing = ", ".join([f"`{each}`" for each in program.requires if each not in AVAILABLE_FEATURES])
+    uses = ", ".join(not_run(program.document))
+    raise ToubaFailure("FeatureUnavailable", f"this version does not run {uses}; missing features: {missing}")
 
 
 # --- entry ------------------------------------------------------------------------------------------------------------
@@ -157,12 +164,12 @@ def _unknown_entry(program: Program, entry_ref: str, entries: list[str]) -> Toub
 
 
 def _listed(refs: list[str]) -> str:
-    shown = ", ".join(f"`{ref}`" for ref in refs[:10])
-    return f"{shown} and {len(refs) - 10} more" if len(refs) > 10 else shown or "it has none"
+    shown = ", ".join(f"`{ref}`" for ref in refs[:_NAMES_SHOWN])
+    return f"{shown} and {len(refs) - _NAMES_SHOWN} more" if len(refs) > _NAMES_SHOWN else shown or "it has none"
 
 
 def _short(name: str) -> str:
-    return name if len(name) <= 100 else name[:97] + "..."
+    return name if len(name) <= _NAME_LENGTH else name[: _NAME_LENGTH - 3] + "..."
 
 
 # --- inputs -----------------------------------------------------------------------------------------------------------
@@ -178,50 +185,61 @@ def decode_inputs(
         table: the program's types.
         inputs: wire values by input name.
         meter: what decoding is charged to.
-        strict: take Optional inputs in their tagged form only.
+        strict: take inputs in their strict form only, as docs/wire.md shows it.
 
     Raises:
         ToubaFailure: InputInvalid with the path of each fault; the message never holds a value.
     """
     names = [name for name, _ in entry.takes]
-    for name in inputs:
-        if name not in names:
-            near = nearest(name, names)
-            takes = f"it takes {', '.join(f'`{each}`' for each in names)}" if names else "it takes none"
-            raise ToubaFailure(
-                "InputInvalid",
-                f"{entry.ref} has no input `{_short(name)}`; {takes}",
-                ref=entry.ref,
-                hint=f"Did you mean `{near}`?" if near else None,
-            )
+    free = [name for name in names if name not in inputs]
+    unknown = [name for name in inputs if name not in names]
+    #: an input that the entry does not have → the one that is probably meant; looked for only where it is shown
+    strange: dict[str, str | None] = dict.fromkeys(unknown)
+    strange.update((name, nearest(name, free)) for name in unknown[:_NAMES_SHOWN] if len(name) <= _NAME_LENGTH)
+    missing: list[str] = []
+    wrong: list[str] = []
     arguments: list[Value] = []
-    #: name of an input that is missing (else empty), and what is wrong
-    faults: list[tuple[str, str]] = []
     for name, form in entry.takes:
-        if name not in inputs:
-            if strict or not _is_optional(table, form):
-                faults.append((name, f"the input `{name}` of {entry.ref} is missing"))
-                continue
-            wire = None
-        else:
-            wire = inputs[name]
+        if name not in inputs and (strict or not _is_optional(table, form)):
+            if name not in strange.values():
+                missing.append(name)
+            continue
         try:
-            arguments.append(table.decode(form, wire, name, meter, edge=not strict))
+            arguments.append(table.decode(form, inputs.get(name), name, meter, edge=not strict))
         except ValueInvalid as invalid:
-            faults += [("", f"{path}: {message}") for path, message in invalid.all()]
-    if faults:
-        raise _inputs_refused(entry, faults)
+            wrong += [f"{path}: {message}" for path, message in invalid.all()]
+    if strange or missing or wrong:
+        raise _inputs_refused(entry, strange, missing, wrong)
     return arguments
 
 
-def _inputs_refused(entry: Callable, faults: list[tuple[str, str]]) -> ToubaFailure:
-    """The refusal of inputs: the first few faults, and how many there are. Missing inputs come with their name."""
-    shown = "; ".join(message for _, message in faults[:_FAULTS_SHOWN])
-    if len(faults) > _FAULTS_SHOWN:
-        shown += f"; and {len(faults) - _FAULTS_SHOWN} more"
-    missing = ", ".join(f"`{name}`" for name, _ in faults if name)
-    hint = f"Add {missing} to the inputs." if missing else None
-    return ToubaFailure("InputInvalid", shown, ref=entry.ref, hint=hint)
+def _inputs_refused(
+    entry: Callable, strange: dict[str, str | None], missing: list[str], wrong: list[str]
+) -> ToubaFailure:
+    """The refusal of inputs: unknown and missing ones, what is wrong in the others, and what to do about each kind."""
+    faults = []
+    if strange:
+        noun = "no input" if len(strange) == 1 else "no inputs"
+        takes = ", ".join(f"`{name}`" for name, _ in entry.takes) or "none"
+        faults.append(f"{entry.ref} has {noun} {_listed([_short(name) for name in strange])}; it takes {takes}")
+    if missing:
+        noun, verb = ("input", "is") if len(missing) == 1 else ("inputs", "are")
+        faults.append(f"the {noun} {_listed(missing)} of {entry.ref} {verb} missing")
+    faults += wrong[:_FAULTS_SHOWN]
+    shown = "; ".join(faults)
+    if len(wrong) > _FAULTS_SHOWN:
+        shown += f"; and {len(wrong) - _FAULTS_SHOWN} more"
+    meant = [(name, near) for name, near in strange.items() if near is not None]
+    hints = []
+    if len(strange) == len(meant) == 1:
+        hints.append(f"Did you mean `{meant[0][1]}`?")
+    elif meant:
+        hints.append(f"Did you mean {', '.join(f'`{near}` for `{_short(name)}`' for name, near in meant)}?")
+    if missing:
+        hints.append(f"Add {_listed(missing)} to the inputs.")
+    if wrong and hints:
+        hints.append("Correct what is wrong at the paths given.")
+    return ToubaFailure("InputInvalid", shown, ref=entry.ref, hint=" ".join(hints) or None)
 
 
 def _is_optional(table: TypeTable, form: Any) -> bool:

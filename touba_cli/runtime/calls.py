@@ -269,7 +269,10 @@ class HandlerCall:
             end = self._child.describe_end()
             message = f"the handler of {ref} ended without an answer ({end})"
             if self._child.status == 0:
-                message += "; a script serves its tool when it calls `define_tool(..., run=...)` as it is run"
+                message += (
+                    "; a script serves its tool when it calls `define_tool(..., run=...)`, or `NAME.main()` of a "
+                    "function that `define_tool` decorates, as it is run"
+                )
             return self._unstated("ToolExited", message)
         secrets = list(self._handler.secrets.values())
         document = self._complete
