@@ -23,10 +23,10 @@ from touba_cli.air.program import FEATURES  # noqa: E402
 from touba_cli.air.types import show  # noqa: E402
 from touba_cli.commands.findings import FINDINGS  # noqa: E402
 from touba_cli.documents import DOCUMENTS, json_schema  # noqa: E402
-from touba_cli.errors import CODES  # noqa: E402
+from touba_cli.errors import CODES, WARNINGS  # noqa: E402
 from touba_cli.language import diagnostics as compiler  # noqa: E402
 from touba_cli.limits import LIMITS  # noqa: E402
-from touba_cli.options import OPTIONS  # noqa: E402
+from touba_cli.options import OPTIONS, SWITCHED_ON, Option  # noqa: E402
 from touba_cli.outcomes import OUTCOMES, PHASES  # noqa: E402
 from touba_cli.runtime.answers import RUNTIME_CODES  # noqa: E402
 from touba_cli.runtime.events import EVENTS  # noqa: E402
@@ -78,17 +78,25 @@ def errors() -> str:
     return table(("code", "phase", "`attempt` sees it", "meaning", "what to do"), rows)
 
 
+def warnings() -> str:
+    rows = ((f"`{code}`", meaning, hint) for code, (meaning, hint) in WARNINGS.items())
+    return table(("code", "meaning", "what to do"), rows)
+
+
 def outcomes() -> str:
     rows = [(name, f"`{status}`", f"`{reason}`", code) for name, (status, reason, code) in OUTCOMES.items()]
     rows += [(f"error of phase `{phase}`", "`failed`", "the error's code", code) for phase, code in PHASES.items()]
     return table(("a run that", "`status`", "`reason`", "exit code"), rows)
 
 
+def _flags(row: Option) -> str:
+    if "cli" not in row.surfaces:
+        return ""
+    return f"`{row.flag}`, `--no-{row.flag[2:]}`" if row.name in SWITCHED_ON else f"`{row.flag}`"
+
+
 def options() -> str:
-    rows = (
-        (f"`{row.name}`", f"`{row.flag}`" if "cli" in row.surfaces else "", ", ".join(row.commands), row.sentence)
-        for row in OPTIONS.values()
-    )
+    rows = ((f"`{row.name}`", _flags(row), ", ".join(row.commands), row.sentence) for row in OPTIONS.values())
     return table(("option", "flag", "commands", "meaning"), rows)
 
 
@@ -140,6 +148,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "functions": lambda: operations(True),
     "limits": limits,
     "errors": errors,
+    "warnings": warnings,
     "outcomes": outcomes,
     "options": options,
     "documents": documents,

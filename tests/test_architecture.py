@@ -31,7 +31,7 @@ ARROWS = {
     "commands": ("language", "runtime", "project", "values", "air"),
 }
 
-#: package of touba_sdk → packages of touba_sdk that it may import besides the two shared modules and itself
+#: package of touba_sdk → packages of touba_sdk that it may import besides the shared modules and itself
 SDK_ARROWS = {
     "agent": ("models",),
     "engine": (),
@@ -43,7 +43,7 @@ SDK_ARROWS = {
 SDK_OWN_ARROWS = {"touba_sdk.agent.tools": ("engine",)}
 SDK_SHARED = (
     "touba_sdk", "touba_sdk.errors", "touba_sdk._wire", "touba_sdk._annotations", "touba_sdk._validation",
-    "touba_sdk._encode",
+    "touba_sdk._encode", "touba_sdk._causes",
 )  # fmt: skip
 
 #: modules that a run of compiled AIR loads may not cost a start-up

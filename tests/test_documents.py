@@ -149,7 +149,7 @@ TOOL = ("tools", "tool:billing.invoices/PayInvoice")
         ("touba-manifest-v1.tools", (*TOOL, "handler", "command"), [], ".handler.command: the array is empty"),
         ("touba-manifest-v1.tools", (*TOOL, "handler", "command"), "ls", "an array was expected, not text"),
         ("touba-manifest-v1.tools", (*TOOL, "handler", "kind"), "proces", ".handler.kind: the word is not known; did"),
-        ("touba-manifest-v1.tools", (*TOOL, "handler", "kind"), "shell", "it is `process`, `mcp` or `host`"),
+        ("touba-manifest-v1.tools", (*TOOL, "handler", "kind"), "shell", "the word is not known; it is `process`"),
         (
             "touba-manifest-v1.tools",
             (*TOOL, "grants"),

@@ -132,8 +132,10 @@ def test_tools_need_names_of_their_own() -> None:
         Agent(Model(), tools=[ADD, ADD])
     with pytest.raises(InvalidAgentError, match="has a name"):
         Agent(Model(), tools=[FakeTool("", lambda call: "")])
-    with pytest.raises(InvalidAgentError, match="is no tool"):
+    with pytest.raises(InvalidAgentError, match="`len` is no tool: mark the function with `@tool`"):
         Agent(Model(), tools=[len])
+    with pytest.raises(InvalidAgentError, match="str is no tool: it has no declaration"):
+        Agent(Model(), tools="add")
     with pytest.raises(InvalidAgentError, match="hook stop_when"):
         Agent(Model(), stop_when=[3])
     with pytest.raises(InvalidAgentError, match="one"):

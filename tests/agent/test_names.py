@@ -6,8 +6,10 @@ from __future__ import annotations
 import copy
 import inspect
 import pickle
+import re
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -176,6 +178,19 @@ def test_sessions_are_sent_as_text_and_results_as_they_are() -> None:
     assert pickle.loads(pickle.dumps(played.ok)) == played.ok
     assert copy.deepcopy(played.ok) == played.ok
     assert Session.from_json(played.session.to_json()).messages == played.session.messages
+
+
+def test_the_page_names_every_option_of_an_agent() -> None:
+    page = (Path(__file__).parent.parent.parent / "docs" / "agent.md").read_text("utf-8")
+    table = page.partition("## The options of an agent")[2].partition("\n## ")[0]
+    rows = [line.split("|")[1:3] for line in table.splitlines() if line.startswith("| `")]
+    assert sorted(name for names, _ in rows for name in re.findall("`([a-z_]+)`", names)) == sorted(
+        agent.AgentOptions.__annotations__
+    )
+    defaults = {names.strip(" `"): default.strip() for names, default in rows}
+    parameters = inspect.signature(Agent).parameters
+    for name in ("max_turns", "parallel_tools", "length_salvage"):
+        assert defaults[name] == str(parameters[name].default)
 
 
 def test_importing_the_packages_loads_no_more_than_their_data() -> None:

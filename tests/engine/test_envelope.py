@@ -154,9 +154,9 @@ def test_an_unknown_signal_is_named_by_its_number() -> None:
 
 def test_check() -> None:
     warning = {**PROBLEM, "severity": "warning"}
-    clean = {"protocol": "touba-check-v1", "diagnostics": [warning], "error": None}
+    clean = {"protocol": "touba-check-v1", "diagnostics": [warning], "not_run": ["`ask` (a.tb:1:1)"], "error": None}
     found = conclude_check(ending(clean))
-    assert (found.ok, found.diagnostics[0].severity) == (True, "warning")
+    assert (found.ok, found.diagnostics[0].severity, found.not_run) == (True, "warning", ("`ask` (a.tb:1:1)",))
     wrong = {**clean, "diagnostics": [PROBLEM], "error": failure("CompileFailed", "compile")}
     assert check_document("touba-check-v1", wrong) is None
     assert conclude_check(ending(wrong, 3)).ok is False

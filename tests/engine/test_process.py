@@ -58,7 +58,7 @@ def test_a_check_has_a_life_line_and_tells_all_problems(driver: Driver, fake: Ma
     runtime = fake(
         {"do": "record"},
         READ,
-        out({"protocol": "touba-check-v1", "diagnostics": [problem], "error": error}),
+        out({"protocol": "touba-check-v1", "diagnostics": [problem], "not_run": [], "error": error}),
         {"do": "exit", "code": 3},
     )
     found = driver.call("check", "program.tb", engine=runtime.options())

@@ -84,6 +84,8 @@ def test_the_context_tells_about_the_call(capsys: pytest.CaptureFixture[str]) ->
         seen["cancelled"] = context.cancelled
         context.progress("half way", done=1, total=2)
         context.log("x" * 5_000, level="warning")
+        context.progress("nearly", 3, 4)
+        context.log("careful", "error")
 
     handler = create_tool_handler(tool_ref=REF, run=run, output_type=None)
     response = handler(
@@ -112,6 +114,8 @@ def test_the_context_tells_about_the_call(capsys: pytest.CaptureFixture[str]) ->
     }  # fmt: skip
     assert lines[1]["level"] == "warning"
     assert len(lines[1]["message"]) == 2_000
+    assert (lines[2]["message"], lines[2]["done"], lines[2]["total"]) == ("nearly", 3, 4)
+    assert (lines[3]["message"], lines[3]["level"]) == ("careful", "error")
 
 
 def test_lines_of_a_call_are_bounded(capsys: pytest.CaptureFixture[str]) -> None:
@@ -202,11 +206,20 @@ def test_any_other_exception_shows_class_and_place_only(
     assert error["code"] == "ToolHandlerFailed"
     assert type(fault).__name__ in error["message"]
     assert "test_handle.py:" in error["message"]
-    assert "< request.json" in error["message"]
+    assert "request.json" not in error["message"], "who called it in this process has the request"
     assert error["effect"] == told
     shown = capsys.readouterr().err
     assert "in _raise" in shown
     assert "s3cret" not in shown + json.dumps(response)
+
+
+@pytest.mark.parametrize(
+    ("name", "told"), [("bank", "handle `bank`; it holds: key"), ("S3cret!", "handle of that name; it holds: key")]
+)
+def test_a_secret_that_the_call_does_not_hold_is_named(name: str, told: str) -> None:
+    handler = create_tool_handler(tool_ref=REF, run=lambda value, context: context.secret(name))
+    error = handler(request(secret_handles={"key": {"value": "v"}}))["error"]
+    assert (error["code"], error["message"]) == ("HandlerRefused", f"the call holds no secret {told}")
 
 
 def test_causes_are_shown_without_their_texts(capsys: pytest.CaptureFixture[str]) -> None:

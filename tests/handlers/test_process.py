@@ -350,6 +350,34 @@ def test_by_hand_an_exception_is_shown_with_its_text(script: Any, start: Any) ->
     assert "no such article" not in err + json.dumps(response)
 
 
+def test_the_way_to_see_the_text_is_named(tmp_path: Path) -> None:
+    """The script by its place in the project, also where the handler has gone elsewhere, and only by a runtime."""
+    from touba_sdk.testing import call_handler
+
+    (tmp_path / "handlers" / "data").mkdir(parents=True)
+    body = "import os\ndef run(request, context):\n    os.chdir(request['folder'])\n    raise LookupError('s3cret')\n"
+    (tmp_path / "handlers" / "find.py").write_text(START + body + END, "utf-8")
+    for folder, path in ((".", "handlers/find.py"), ("handlers/data", "find.py")):
+        answer = call_handler("handlers/find.py", "tool:app/Do", arguments={"folder": folder}, project_root=tmp_path)
+        assert f"`python {path} < request.json`" in answer.response["error"]["message"]
+        assert "s3cret" not in json.dumps(answer.response) + answer.stderr
+
+
+def test_at_a_terminal_the_answer_ends_its_line(script: Any, repository: Path) -> None:
+    path = script("def run(request, context):\n    return 1\n")
+    shown, terminal = os.openpty()
+    try:
+        done = subprocess.run(
+            [sys.executable, path], input=json.dumps(REQUEST).encode(), stdout=terminal, stderr=subprocess.PIPE,
+            env={"PATH": os.environ["PATH"], "PYTHONPATH": str(repository)}, check=False, timeout=20,
+        )  # fmt: skip
+        assert (done.returncode, done.stderr) == (0, b"")
+        assert os.read(shown, 1 << 16).endswith(b"}\r\n")
+    finally:
+        os.close(shown)
+        os.close(terminal)
+
+
 def test_what_is_printed_keeps_its_order_among_the_lines_of_standard_error(script: Any, start: Any) -> None:
     body = "def run(request, context):\n    print('one')\n    sys.stderr.write('two\\n')\n    print('three')\n    return 1\n"
     _, err, _ = call(start(script("import sys\n" + body)))

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import datetime
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from touba_sdk import ToubaEngine
 from touba_sdk.errors import (
     AdmissionError,
     CompileError,
@@ -20,7 +22,7 @@ from touba_sdk.errors import (
     TransportError,
     UsageError,
 )
-from touba_sdk.testing import assert_run_refused, assert_run_succeeded
+from touba_sdk.testing import assert_run_refused, assert_run_succeeded, assert_trace_events, call_handler
 
 TRACE = {
     "events": [
@@ -185,3 +187,50 @@ def test_misuse_is_named() -> None:
     text: Any = "GrantMissing"
     with pytest.raises(TypeError, match="a code alone"):
         assert_run_refused(text, "GrantMissing")
+
+
+# What a failing test shows
+
+
+def visible(excinfo: pytest.ExceptionInfo[BaseException]) -> list[str]:
+    """The functions whose source pytest would show."""
+    return [entry.name for entry in excinfo.traceback.filter(excinfo)]
+
+
+async def _awaited() -> Any:
+    return Run("T-2", status="stopped", reason="stopped")
+
+
+@pytest.mark.parametrize(
+    "fail",
+    [
+        lambda: assert_run_succeeded(Run("T-2"), "T-1"),
+        lambda: assert_run_succeeded(Run("T-2", status="stopped")),
+        lambda: assert_run_refused(lambda: Run("T-2"), "NoStock"),
+        lambda: assert_run_refused("NoStock").error,
+        lambda: asyncio.run(assert_run_refused(_awaited, "NoStock")),
+        lambda: assert_trace_events(TRACE, kind="run_completed"),
+        lambda: assert_trace_events(None),
+        lambda: call_handler("nothing.py", "tool:app/A"),
+    ],
+)
+def test_a_failing_assertion_shows_the_test_and_not_its_own_source(fail: Any) -> None:
+    with pytest.raises(AssertionError) as excinfo:
+        fail()
+    names = visible(excinfo)
+    assert names[:2] == ["test_a_failing_assertion_shows_the_test_and_not_its_own_source", "<lambda>"]
+    assert not any("touba_sdk" in str(entry.path) for entry in excinfo.traceback.filter(excinfo))
+
+
+def test_an_error_of_the_engine_is_shown_without_its_source_and_a_mistake_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "app.tb").write_text('module app\n\nstrategy Run\n    gives Int\n    do\n        fail "no"\n', "utf-8")
+    with ToubaEngine(project_root=tmp_path) as engine:
+        with pytest.raises(RuntimeFailure) as refused:
+            engine.run("app.tb")
+        monkeypatch.setattr("touba_sdk.engine.core.conclude_run", None)
+        with pytest.raises(TypeError) as mistaken:
+            engine.run("app.tb")
+    assert visible(refused) == ["test_an_error_of_the_engine_is_shown_without_its_source_and_a_mistake_with_it"]
+    assert "conclude" in visible(mistaken)

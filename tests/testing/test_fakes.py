@@ -6,6 +6,7 @@ import asyncio
 import inspect
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -17,7 +18,7 @@ from typing import Any
 import pytest
 
 from tests.engine.support import Snapshot, leftovers
-from touba_sdk import ToubaEngine, ToubaHandlerError, create_tool_result, define_tool
+from touba_sdk import AsyncToubaEngine, ToubaEngine, ToubaHandlerError, _causes, create_tool_result, define_tool
 from touba_sdk.testing import (
     FakeTool,
     ToubaProject,
@@ -118,19 +119,88 @@ def test_a_failure_of_the_handler_is_one_of_the_run(project: ToubaProject) -> No
     assert fake.errors == []
 
 
-@pytest.mark.parametrize("later", [False, True])
-def test_a_mistake_in_the_function_is_kept(project: ToubaProject, later: bool) -> None:
-    def pay(request: Any, context: Any) -> str:
-        raise KeyError("a mistake")
+def mistaken(request: Any, context: Any) -> str:
+    raise KeyError("a mistake")
 
-    async def pay_later(request: Any, context: Any) -> str:
-        await asyncio.sleep(0)
-        raise KeyError("a mistake")
 
-    fake = bind(project, pay_later if later else pay)
+async def mistaken_later(request: Any, context: Any) -> str:
+    await asyncio.sleep(0)
+    raise KeyError("a mistake")
+
+
+@define_tool(tool_ref="tool:shop/Pay")
+def mistaken_decorated(sum: Decimal) -> str:
+    raise KeyError("a mistake")
+
+
+@pytest.mark.parametrize("pay", [mistaken, mistaken_later, mistaken_decorated])
+def test_a_mistake_in_the_function_is_the_cause_of_the_error(project: ToubaProject, pay: Callable[..., Any]) -> None:
+    fake = bind(project, pay)
     error = assert_run_refused(lambda: order(project), "ToolHandlerFailed")
     assert error.details.effect == "unknown"
     assert [str(each) for each in fake.errors] == ["'a mistake'"]
+    assert error.__cause__ is fake.errors[0]
+    assert "raised KeyError at test_fakes.py:" in error.message
+    assert "; it is a fake: its `errors` hold the exception" in error.message
+    assert "a mistake" not in f"{error}{error.details.stderr}{error.details.trace}"
+
+
+def test_a_mistake_is_the_cause_under_the_async_engine_too(project: ToubaProject) -> None:
+    fake = bind(project, mistaken)
+
+    async def run() -> None:
+        async with AsyncToubaEngine(project_root=project.root) as engine:
+            await engine.run(
+                "shop.tb", manifest=project.manifest, secrets=project.secrets, inputs={"article": "A1", "amount": 2}
+            )
+
+    with assert_run_refused("ToolHandlerFailed") as refused:
+        asyncio.run(run())
+    assert refused.error.__cause__ is fake.errors[0]
+
+
+def test_only_what_ended_the_run_is_its_cause(project: ToubaProject) -> None:
+    """A mistake that the program caught, or one of another run, is not."""
+    caught = PROGRAM.replace(
+        "give call Pay(sum)",
+        'attempt\n            give call Pay(sum)\n        on failure as problem\n            fail "none"',
+    )
+    project.write("shop.tb", caught.replace("effect write", "effect read"))
+    fake = bind(project, mistaken)
+    assert assert_run_refused(lambda: order(project), "BusinessFailure").__cause__ is None
+    assert len(fake.errors) == 1
+    project.write("shop.tb", PROGRAM)
+    bind(project, lambda request, context: 5)
+    assert assert_run_refused(lambda: order(project), "ToolResultInvalid").__cause__ is None
+    fake.close()
+    assert _causes._known == {}
+
+
+@pytest.mark.parametrize("function", [lambda a: a, lambda: 1, lambda a, b, c: a])
+def test_a_function_that_cannot_be_called_is_refused_at_once(
+    project: ToubaProject, function: Callable[..., Any]
+) -> None:
+    said = re.escape("write `def run(request, context)`")
+    with pytest.raises(ValueError, match=said):
+        fake_tool("tool:shop/Pay", function)
+    with pytest.raises(ValueError, match=said):
+        project.bind("tool:shop/Pay", function)
+    assert not (project.root / project.manifest).exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"grants": ["netwrk"]}, "there is no grant 'netwrk'; did you mean 'network'?"),
+        ({"grants": ["everything"]}, "there is no grant 'everything'; there are network, filesystem.read, "),
+        ({"grants": "network"}, "grants is a list of names"),
+        ({"secrets": {"key": "s3c"}}, "the secret 'key' has fewer than 8 characters"),
+    ],
+)
+def test_what_would_fail_each_run_is_refused_at_once(project: ToubaProject, options: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(said)) as raised:
+        project.bind("tool:shop/Price", price, **options)
+    assert "s3c" not in str(raised.value)
 
 
 def test_the_checks_are_real(project: ToubaProject) -> None:

@@ -143,6 +143,9 @@ def toolset(tools: Iterable[Tool]) -> dict[str, Tool]:
     by_name: dict[str, Tool] = {}
     for tool in tools:
         if not isinstance(tool, Tool):
+            if callable(tool):
+                called = getattr(tool, "__name__", type(tool).__name__)
+                raise InvalidAgentError(f"`{called}` is no tool: mark the function with `@tool`")
             raise InvalidAgentError(f"{type(tool).__name__} is no tool: it has no declaration or cannot be executed")
         name = tool.declaration.name
         if not name:

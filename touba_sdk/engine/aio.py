@@ -12,8 +12,8 @@ import anyio.lowlevel
 
 from .child import Child
 from .command import Invocation
-from .core import BUSY_PAUSE, BUSY_TRIES, Core, Job, close, make_call, start, still_busy
-from .envelope import Ending, conclude_check, conclude_compile, conclude_run
+from .core import BUSY_PAUSE, BUSY_TRIES, Core, Job, close, conclude, make_call, start, still_busy
+from .envelope import Ending, conclude_check, conclude_compile, is_outcome
 from .options import CheckOptions, CompileOptions, EngineOptions, RunOptions
 from .process import Call
 from .results import CheckResult, CompiledProgram, RunResult
@@ -22,6 +22,8 @@ from .results import CheckResult, CompiledProgram, RunResult
 _POLL = 0.02
 
 Value = TypeVar("Value")
+
+__tracebackhide__ = is_outcome  # see there
 
 
 class AsyncToubaEngine:
@@ -87,7 +89,7 @@ class AsyncToubaEngine:
         """Run a program to its end: as `ToubaEngine.run`."""
         job = self._core.prepare("run", program, {**options, "result_type": result_type})
         try:
-            return conclude_run(await self._drive(job), job.reader, job.kept)
+            return conclude(job, await self._drive(job))
         finally:
             job.discard()
 

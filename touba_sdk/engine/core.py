@@ -15,18 +15,24 @@ import platformdirs
 from touba_cli.errors import CODES
 from touba_cli.limits import RESULT_FILE_BYTES
 
-from .. import __version__
+from .. import __version__, _causes
 from .._wire import Reader
-from ..errors import LaunchError, UsageError
+from ..errors import LaunchError, RuntimeFailure, UsageError
 from . import options as option_rules
 from .child import Child, spawn
 from .command import Invocation, absolute_root, build
+from .envelope import Ending, conclude_run, is_outcome
 from .locate import World, bytecode_folder, find_runtime, named_path
 from .process import OUTPUT_CAP, Call
+from .results import RunResult
+
+__tracebackhide__ = is_outcome  # see there
 
 #: a file that is being written cannot be started: how often and after how many seconds it is tried again
 BUSY_TRIES: Final = 20
 BUSY_PAUSE: Final = 0.1
+#: codes of a call whose function raised something
+_CODES_OF_EXCEPTIONS: Final = ("ToolHandlerFailed", "MemoryMetadataInvalid")
 #: how often closing a child goes on after an interruption
 _CLOSE_TRIES: Final = 100
 
@@ -146,6 +152,20 @@ def still_busy(invocation: Invocation) -> LaunchError:
         f"`{invocation.argv[0]}` could not be started: it is being written.",
         hint=CODES["RuntimeNotStarted"].hint,
     )
+
+
+def conclude(job: Job, ending: Ending) -> RunResult[Any]:
+    """The result of a run.
+
+    Raises:
+        ToubaEngineError: what it failed with; its cause is the exception of a fake tool, where it comes from one.
+    """
+    try:
+        return conclude_run(ending, job.reader, job.kept)
+    except RuntimeFailure as failure:
+        if failure.code in _CODES_OF_EXCEPTIONS:
+            failure.__cause__ = _causes.find(failure.details.run_id, failure.details.ref)
+        raise
 
 
 def close(child: Child) -> None:

@@ -54,6 +54,14 @@ _Document = TypeVar("_Document", bound=_Frozen)
 _Result = TypeVar("_Result", RunResult[Any], CheckResult, CompiledProgram)
 
 
+def is_outcome(excinfo: Any) -> bool:
+    """Whether an exception is what a call came to, and no mistake in here: pytest then shows no source of engines."""
+    return isinstance(excinfo.value, ToubaEngineError)
+
+
+__tracebackhide__ = is_outcome
+
+
 @dataclass(frozen=True, slots=True)
 class Ending:
     """How a runtime process ended.
@@ -131,6 +139,7 @@ class _RunDocument(_Frozen):
 class _CheckDocument(_Frozen):
     protocol: str
     diagnostics: tuple[Diagnostic, ...] = Field(strict=False)
+    not_run: tuple[str, ...] = Field(strict=False)
     error: _Error | None
 
 
@@ -217,7 +226,8 @@ def conclude_check(ending: Ending) -> CheckResult:
     ok = all(problem.severity != "error" for problem in document.diagnostics)
     if ok != (error is None):
         raise _invalid(ending, "its error and its diagnostics do not belong together")
-    return _settled(CheckResult(ok=ok, diagnostics=document.diagnostics), 0 if ok else PHASES["compile"], ending)
+    found = CheckResult(ok=ok, diagnostics=document.diagnostics, not_run=document.not_run)
+    return _settled(found, 0 if ok else PHASES["compile"], ending)
 
 
 def conclude_compile(ending: Ending) -> CompiledProgram:

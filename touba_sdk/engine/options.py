@@ -227,7 +227,7 @@ class ProgramOptions(TypedDict, total=False):
             of all.
         inputs: the entry's inputs by name.
         cache: keep what is compiled from `source`, and use it again; default: True.
-        strict_inputs: take Optional inputs in their tagged form only.
+        strict_inputs: take inputs in their strict form only, as docs/wire.md shows it.
     """
 
     air: PathOption

@@ -44,7 +44,10 @@ class Message(_Frozen):
 
 
 class Explanation(_Frozen):
-    """The evaluated text of `stop`, `fail` or `require … else`, and what said it."""
+    """The evaluated text of `stop`, `fail` or `require … else`, and what said it.
+
+    Printed as a whole it shows `ref` only, because the text may hold business values: print ``explanation.text``.
+    """
 
     ref: str | None
     text: str = Field(repr=False)
@@ -140,7 +143,7 @@ class RunResult(_Frozen, Generic[Value]):
         if run.status == "success":
             print(run.result, run.usage.steps)
         else:
-            print(run.reason, run.explanation)
+            print(run.reason, run.explanation and run.explanation.text)
     """
 
     run_id: str
@@ -165,10 +168,12 @@ class CheckResult(_Frozen):
     Attributes:
         ok: True where there is no error; warnings may stand in `diagnostics` all the same.
         diagnostics: the problems, in the order of the text.
+        not_run: what the program uses that this version checks and compiles, and cannot run yet, each with its place.
     """
 
     ok: bool
     diagnostics: tuple[Diagnostic, ...]
+    not_run: tuple[str, ...] = ()
 
 
 class CompiledProgram(_Frozen):

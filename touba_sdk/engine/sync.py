@@ -9,13 +9,15 @@ from typing import Any, Self, TypeVar, Unpack, overload
 
 from .child import Child
 from .command import Invocation
-from .core import BUSY_PAUSE, BUSY_TRIES, Core, Job, close, make_call, start, still_busy
-from .envelope import Ending, conclude_check, conclude_compile, conclude_run
+from .core import BUSY_PAUSE, BUSY_TRIES, Core, Job, close, conclude, make_call, start, still_busy
+from .envelope import Ending, conclude_check, conclude_compile, is_outcome
 from .options import CheckOptions, CompileOptions, EngineOptions, RunOptions
 from .process import Call
 from .results import CheckResult, CompiledProgram, RunResult
 
 Value = TypeVar("Value")
+
+__tracebackhide__ = is_outcome  # see there
 
 
 class ToubaEngine:
@@ -118,7 +120,7 @@ class ToubaEngine:
         """
         job = self._core.prepare("run", program, {**options, "result_type": result_type})
         try:
-            return conclude_run(self._drive(job), job.reader, job.kept)
+            return conclude(job, self._drive(job))
         finally:
             job.discard()
 

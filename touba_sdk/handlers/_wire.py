@@ -99,8 +99,10 @@ def answer(wire: Wire, response: bytes) -> None:
     if os.getpid() != wire.process:
         # A process that the handler forked has come all the way here: the answer is its parent's to give.
         leave(1)
-    view = memoryview(response)
     try:
+        if by_hand() and os.isatty(wire.response):
+            response += b"\n"  # the prompt of a terminal begins on a line of its own
+        view = memoryview(response)
         while view:
             view = view[os.write(wire.response, view) :]
         os.close(wire.response)

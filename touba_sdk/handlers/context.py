@@ -6,6 +6,7 @@ import sys
 from time import monotonic
 
 from . import _json
+from .definition import is_name
 from .errors import ArgumentInvalid, ToubaHandlerError
 
 TYPE_CHECKING = False
@@ -17,6 +18,8 @@ PROGRESS_PROTOCOL = "touba-progress-v1"
 MAX_LINES = 1_000
 #: longest message of one line
 MAX_LINE_CHARACTERS = 2_000
+#: longest name of a secret handle that a message repeats
+MAX_NAME_CHARACTERS = 60
 
 LEVELS = ("debug", "info", "warning", "error")
 
@@ -46,7 +49,8 @@ class HandlerContext:
         grants: names of the grants that the call has.
         secret_handles: handle → `SecretHandle`.
         limits: limits of this call, for example `timeout_ms`.
-        resources: what the call is bound to.
+        resources: the memories that the call may use: reference → `operations`, `scope` and perhaps `owner`; empty
+            where the request names none.
         call_id, run_id, occurrence: which call this is; None where the runtime did not say.
         deadline: moment of `time.monotonic()` by which the runtime stops waiting; None where there is none.
         effect: kind, operation id, idempotency key and attempt of a call that reads or writes; empty without.
@@ -94,9 +98,9 @@ class HandlerContext:
         held = self.secret_handles.get(name)
         if held is None:
             known = ", ".join(sorted(self.secret_handles)) or "none"
-            raise ToubaHandlerError(
-                "HandlerRefused", f"the call holds no secret handle of that name; it holds: {known}"
-            )
+            # What is no name may be anything, a secret too.
+            handle = f"`{name}`" if is_name(name) and len(name) <= MAX_NAME_CHARACTERS else "of that name"
+            raise ToubaHandlerError("HandlerRefused", f"the call holds no secret handle {handle}; it holds: {known}")
         return held.value
 
     @property
@@ -109,7 +113,7 @@ class HandlerContext:
         """
         return _politeness.asked()
 
-    def progress(self, message: str, *, done: float | None = None, total: float | None = None) -> None:
+    def progress(self, message: str, done: float | None = None, total: float | None = None) -> None:
         """Tell how far the work is: a line on standard error that the runtime passes on while the handler works.
 
         Parameters:
@@ -118,7 +122,7 @@ class HandlerContext:
         """
         self._line({"kind": "progress", "message": message, "done": done, "total": total})
 
-    def log(self, message: str, *, level: str = "info") -> None:
+    def log(self, message: str, level: str = "info") -> None:
         """Write a line for whoever operates the program. ``level`` is debug, info, warning or error."""
         if level not in LEVELS:
             raise ArgumentInvalid("level of context.log is debug, info, warning or error")

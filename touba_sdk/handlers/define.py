@@ -139,6 +139,7 @@ def _decorate(function: Any, tool: AnnotatedTool) -> Any:
 
     function.tool_ref = tool.tool_ref
     function.handle = handle
+    handle.tool = tool  # type: ignore[attr-defined]  # for `fake_tool`, which makes a handler of its own
     function.main = lambda: _serve(lambda: make_handler(tool))
     return function
 

@@ -79,12 +79,20 @@ def create_tool_handler(
     return make_handler(ToolDefinition(tool_ref, run, input_signature, output_type, required_grants, required_secrets))
 
 
-def make_handler(tool: ToolDefinition) -> ToolHandler:
-    """The handler of a definition. Raises DefinitionInvalid for an annotation that cannot be read."""
+def make_handler(tool: ToolDefinition, note: Callable[[BaseException], None] | None = None) -> ToolHandler:
+    """The handler of a definition.
+
+    Parameters:
+        tool: the definition.
+        note: is told of each exception that the tool's function should not have raised, before it is answered.
+
+    Raises:
+        DefinitionInvalid: for an annotation that cannot be read, and a function that cannot be called.
+    """
     tool.compile()
 
     def handle(request: dict[str, Any]) -> dict[str, Any]:
-        return _handle(tool, request)
+        return _handle(tool, request, note)
 
     return handle
 
@@ -149,7 +157,7 @@ def failure(code: str, message: str, *, retryable: bool = False, effect: str = "
     return {"protocol": RESPONSE_PROTOCOL, "ok": False, "error": error}
 
 
-def _handle(tool: ToolDefinition, request: Any) -> dict[str, Any]:
+def _handle(tool: ToolDefinition, request: Any, note: Callable[[BaseException], None] | None) -> dict[str, Any]:
     try:
         _check_request(request)
         call = _admit(tool, request)
@@ -161,8 +169,12 @@ def _handle(tool: ToolDefinition, request: Any) -> dict[str, Any]:
     except ToubaHandlerError as error:
         return failure(error.code, error.message, retryable=error.retryable, effect=error.effect or "none")
     except MemoryMetadataInvalid as fault:
+        if note is not None:
+            note(fault)
         return failure("MemoryMetadataInvalid", str(fault), effect=_effect_after(request))
     except BaseException as fault:
+        if note is not None:
+            note(fault)
         _show_traceback(fault)
         return failure("ToolHandlerFailed", _describe(fault), effect=_effect_after(request))
     statements: list[dict[str, Any]] = []
@@ -260,14 +272,22 @@ def _wait_for(result: Any) -> Any:
 
 def _describe(fault: BaseException) -> str:
     """Class, file and line, and how to see more; never the exception's text, which may hold what it must not."""
-    script = os.path.basename(sys.argv[0]) if sys.argv and sys.argv[0] else "handler.py"
     where = _place(fault.__traceback__)
     if isinstance(fault, ArgumentInvalid):
         return f"the handler misused the SDK{where}: {fault}"
+    said = f"the handler raised {type(fault).__name__}{where}; its traceback is on standard error"
+    if not _wire.attached():
+        return said
     return (
-        f"the handler raised {type(fault).__name__}{where}; its traceback is on standard error. "
-        f"To reproduce: python {script} < request.json"
+        f"{said}, without its text. To see that, run `python {_script()} < request.json` with a request that you "
+        "write: docs/handlers.md shows one"
     )
+
+
+def _script() -> str:
+    """The script as it is named in the project's folder, where a handler works."""
+    script = os.path.relpath(sys.argv[0]) if sys.argv and sys.argv[0] else "handler.py"
+    return os.path.basename(script) if script.startswith("..") else script
 
 
 def _place(traceback: TracebackType | None) -> str:

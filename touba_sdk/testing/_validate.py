@@ -87,7 +87,7 @@ class ValidatingModel(WrappedModel):
 def _order(messages: Sequence[Message]) -> Iterator[str]:
     first = next((place for place, message in enumerate(messages) if message.role is not Role.SYSTEM), None)
     if first is None:
-        yield "there is no message besides system messages"
+        yield "there is no message besides system messages: the model is asked nothing"
         return
     if messages[first].role is not Role.USER:
         yield f"message {first} begins the conversation, but is not the user's"

@@ -47,6 +47,7 @@ def assert_run_succeeded(result: Any, expected: Any = _NOT_GIVEN) -> Any:
 
         run = assert_run_succeeded(engine.run("program.tb", inputs={"n": 2}), {"total": Decimal("12.50")})
     """
+    __tracebackhide__ = True
     status, reason = getattr(result, "status", None), getattr(result, "reason", None)
     if (status, reason) != ("success", "completed"):
         raise AssertionError(_report("status success, reason completed", f"status {status}, reason {reason}", result))
@@ -90,6 +91,7 @@ class Refused:
     @property
     def error(self) -> Any:
         """The `ToubaEngineError` that was caught. Raises AssertionError before the block has ended."""
+        __tracebackhide__ = True
         if self._error is None:
             raise AssertionError("the block has not ended yet: nothing was refused so far")
         return self._error
@@ -100,6 +102,7 @@ class Refused:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> bool:
+        __tracebackhide__ = True
         if error is None:
             raise AssertionError(f"expected: a refusal with code {self.code}\nactual: the block ended without an error")
         if not is_engine_error(error):
@@ -132,6 +135,7 @@ def assert_run_refused(call: Callable[[], Any] | str, code: str | None = None, /
             engine.run("program.tb", manifest="narrow.json")
         print(refused.error.message)
     """
+    __tracebackhide__ = True
     if isinstance(call, str):
         if code is not None:
             raise TypeError("assert_run_refused takes a call and a code, or a code alone")
@@ -148,6 +152,7 @@ def assert_run_refused(call: Callable[[], Any] | str, code: str | None = None, /
 
 
 async def _refused_later(outcome: Awaitable[Any], code: str) -> Any:
+    __tracebackhide__ = True
     try:
         result = await outcome
     except Exception as error:
@@ -157,6 +162,7 @@ async def _refused_later(outcome: Awaitable[Any], code: str) -> Any:
 
 def _refusal(error: Exception, code: str) -> Any:
     """The refusal that a call raised. Anything that is not of the engine is the test's own fault, and seen as it is."""
+    __tracebackhide__ = True
     if not is_engine_error(error):
         raise error
     return judge(error, code)
@@ -169,6 +175,7 @@ def is_engine_error(error: object) -> bool:
 
 def judge(error: Any, code: str) -> Any:
     """Give the error where it is a refusal with this code. Raises AssertionError where it is not."""
+    __tracebackhide__ = True
     phase = getattr(error, "phase", None)
     if phase is None:
         phase = next((_PHASES[base.__name__] for base in type(error).__mro__ if base.__name__ in _PHASES), None)

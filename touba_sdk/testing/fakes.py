@@ -16,8 +16,10 @@ from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
 from typing import Any, Self
 
-from ..handlers import ToubaHandlerError, create_tool_handler, handle_tool_request
-from ..handlers.definition import UNSPECIFIED
+from .. import _causes as causes
+from ..handlers import handle_tool_request
+from ..handlers.definition import UNSPECIFIED, ToolDefinition
+from ..handlers.handle import make_handler
 
 #: where the generated scripts stand in a project
 FOLDER = os.path.join(".touba", "fakes")
@@ -49,7 +51,11 @@ class FakeTool:
     Attributes:
         tool_ref: the tool that it stands for.
         calls: the arguments of each call, in the order in which they arrived.
-        errors: exceptions of the function other than `ToubaHandlerError`; the program sees `ToolHandlerFailed`.
+        errors: exceptions of the function other than `ToubaHandlerError`. The program sees `ToolHandlerFailed`; where a
+            run of this process fails with that, the exception is also the ``__cause__`` of the error of the run.
+
+    Raises:
+        ValueError: for a reference that is none, and a function that cannot take a request and a context.
     """
 
     def __init__(
@@ -63,12 +69,9 @@ class FakeTool:
         self.tool_ref = tool_ref
         self.calls: list[dict[str, Any]] = []
         self.errors: list[BaseException] = []
-        handle = getattr(function, "handle", None)
-        if handle is None:
-            handle = create_tool_handler(
-                tool_ref=tool_ref, run=self._watched(function), input_signature=input_signature, output_type=output_type
-            )
-        self._handle: Callable[[dict[str, Any]], dict[str, Any]] = handle
+        decorated: ToolDefinition | None = getattr(getattr(function, "handle", None), "tool", None)
+        self._tool = decorated or ToolDefinition(tool_ref, function, input_signature, output_type, (), ())
+        self._tool.compile()
         self._folder: str | None = None
         self._socket: socket.socket | None = None
         self._threads: list[threading.Thread] = []
@@ -101,6 +104,7 @@ class FakeTool:
             self._socket.close()
         for thread in self._threads:
             thread.join(1)
+        causes.forget(self.tool_ref)
         self._socket.close()
         shutil.rmtree(self._folder)
         self._socket = self._folder = None
@@ -115,32 +119,16 @@ class FakeTool:
 
     # The function
 
-    def _watched(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        def run(request: Any, context: Any) -> Any:
-            try:
-                result = function(request, context)
-            except ToubaHandlerError:
-                raise
-            except BaseException as error:
-                self.errors.append(error)
-                raise
-            return wait(result) if hasattr(result, "__await__") else result
-
-        async def wait(result: Any) -> Any:
-            try:
-                return await result
-            except ToubaHandlerError:
-                raise
-            except BaseException as error:
-                self.errors.append(error)
-                raise
-
-        run.__wrapped__ = function  # type: ignore[attr-defined]  # its annotations are those that count
-        return run
-
-    def _recorded(self, request: dict[str, Any]) -> dict[str, Any]:
+    def _answer(self, request: dict[str, Any]) -> dict[str, Any]:
+        """One call. What the function raised is kept: its text is for the test, and never on the wire."""
         self.calls.append(request["arguments"])
-        return self._handle(request)
+        raised: list[BaseException] = []
+        response = make_handler(self._tool, raised.append)(request)
+        self.errors += raised
+        causes.note(request.get("run_id"), self.tool_ref, raised[0] if raised else None)
+        if raised:
+            response["error"]["message"] += "; it is a fake: its `errors` hold the exception"
+        return response
 
     # The script's side
 
@@ -170,7 +158,7 @@ class FakeTool:
     def _serve(self, connection: socket.socket) -> None:
         with connection:
             request = b"".join(iter(lambda: connection.recv(1 << 16), b""))
-            answer = handle_tool_request(self._recorded, request)
+            answer = handle_tool_request(self._answer, request)
             try:
                 connection.sendall(answer)
             except OSError as fault:
@@ -194,6 +182,9 @@ def fake_tool(
             async. One that `define_tool` decorates is taken as it is.
         input_signature: as for `define_tool`; without it ``request`` is the object of all arguments.
         output_type: as for `define_tool`.
+
+    Raises:
+        ValueError: for a reference that is none, and a function that cannot take a request and a context.
 
     Example::
 

@@ -93,6 +93,7 @@ def call_handler(
         answer = call_handler("handlers/price.py", "tool:shop/Price", arguments={"article": "A1"}, grants=["network"])
         assert answer.value == "12.50"
     """
+    __tracebackhide__ = True
     operation = "0" * 64
     request = {
         "protocol": REQUEST_PROTOCOL,
@@ -131,6 +132,7 @@ def _run(
     command: list[str], folder: str, variables: dict[str, str], request: bytes, seconds: float
 ) -> tuple[bytes, str, int]:
     """Run a process with a life line, in a session of its own that does not outlive the call."""
+    __tracebackhide__ = True
     life_line, held = os.pipe()
     try:
         process = subprocess.Popen(

@@ -8,6 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, overload
 
+from touba_cli.limits import SECRET_CHARACTERS
+from touba_cli.options import nearest
+
+from ..handlers.definition import GRANTS
 from .fakes import FakeTool, fake_tool
 from .processes import HandlerAnswer, call_handler
 
@@ -97,13 +101,19 @@ class ToubaProject:
             tool: a `FakeTool`, or the tool's reference.
             handler: with a reference: a script of the project, a whole command, or a function for `fake_tool`.
             grants: what the manifest grants.
-            secrets: the program's handle → the secret itself. It is written to the secrets file, as a value.
+            secrets: the program's handle → the secret itself, of at least 8 characters. It is written to the secrets
+                file, as a value: give ``secrets=project.secrets`` to the run.
             environment: variables that are handed on.
             limits: `timeout_ms` and so on.
 
         Returns:
             The fake, where there is one.
+
+        Raises:
+            ValueError: for a grant that does not exist, a secret that is too short, a reference that is none, and a
+                function that cannot take a request and a context.
         """
+        _check(grants, secrets or {})
         fake = tool if isinstance(tool, FakeTool) else None
         reference = tool.tool_ref if isinstance(tool, FakeTool) else tool
         if callable(handler):
@@ -124,6 +134,7 @@ class ToubaProject:
 
     def call(self, script: str | os.PathLike[str], tool_ref: str, **request: Any) -> HandlerAnswer:
         """Start a handler script of the project as the runtime does and give its answer: see `call_handler`."""
+        __tracebackhide__ = True
         return call_handler(script, tool_ref, project_root=self.root, **request)
 
     def close(self) -> None:
@@ -137,3 +148,19 @@ class ToubaProject:
         path = self.write(SECRETS, {"protocol": "touba-secrets-v1", "secrets": self._secrets})
         path.chmod(0o600)
         return name
+
+
+def _check(grants: Sequence[str], secrets: Mapping[str, str]) -> None:
+    """Refuse what would fail each run. Raises ValueError, without the secret."""
+    if isinstance(grants, str):
+        raise ValueError(f"grants is a list of names, such as [{grants!r}]")
+    for grant in grants:
+        if grant not in GRANTS:
+            near = nearest(grant, GRANTS)
+            raise ValueError(
+                f"there is no grant {grant!r}; "
+                + (f"did you mean {near!r}?" if near else f"there are {', '.join(GRANTS)}")
+            )
+    for handle, secret in secrets.items():
+        if len(secret) < SECRET_CHARACTERS:
+            raise ValueError(f"the secret {handle!r} has fewer than {SECRET_CHARACTERS} characters")

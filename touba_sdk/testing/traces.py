@@ -16,6 +16,7 @@ def events_of(trace: Any) -> list[Any]:
     Raises:
         AssertionError: where there are none to be had, for example because the run kept no trace.
     """
+    __tracebackhide__ = True
     found = trace
     for _ in range(3):
         if found is None:
@@ -61,6 +62,7 @@ def assert_trace_events(
 
         assert_trace_events(run.trace, kind="tool_invoked", count=1, where=lambda event: event["ref"] == "tool:app/Pay")
     """
+    __tracebackhide__ = True
     events = events_of(trace)
     matching: list[Any] = []
     for event in events:

@@ -67,7 +67,7 @@ class Refusal(Exception):
 def run(request: dict[str, Any], context: Any) -> dict[str, Any]:
     """Read the page of the folder that follows the document `after`."""
     if not INSTALLED:
-        raise ToubaHandlerError("DependencyMissing", "The handler needs defusedxml: pip install 'touba[examples]'")
+        raise ToubaHandlerError("DependencyMissing", "The handler needs a package: pip install defusedxml")
     folder, after = request["folder"], _opened(request["after"])
     try:
         names = sorted((name for name in os.listdir(folder) if name.lower().endswith(".xml")), key=shown)

@@ -234,7 +234,7 @@ class VendorModel(ABC):
             return import_module(self.PACKAGE)
         except ModuleNotFoundError as error:
             raise ImportError(
-                f"{type(self).__name__} needs the package {self.PACKAGE!r}: pip install 'touba[{self.EXTRA}]'"
+                f"{type(self).__name__} needs the package {self.PACKAGE!r}: install Touba with the extra `{self.EXTRA}`"
             ) from error
 
     def _key(self) -> str | None:

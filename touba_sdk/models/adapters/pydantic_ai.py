@@ -99,7 +99,7 @@ class PydanticAIModel:
         try:
             from pydantic_ai.models import Model, infer_model
         except ModuleNotFoundError as error:
-            raise ImportError("PydanticAIModel needs a package: pip install 'touba[pydantic-ai]'") from error
+            raise ImportError("PydanticAIModel needs a package: install Touba with the extra `pydantic-ai`") from error
         self._make: Callable[[], Any] | None = None
         if callable(model) and not isinstance(model, Model):
             self._make, model = model, model()
