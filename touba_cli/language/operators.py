@@ -429,9 +429,10 @@ def _arguments(body: Body, node: tree.BuiltIn, rows: Rows, hint: TypeForm | None
         return [body.elaborate(argument, within) for argument in node.arguments]
     binding = Binding()
     row = rows[0]
-    if hint is not None and is_optional(hint) and is_optional(inner(hint)) and opened(hint) != "Decimal":
+    if hint is not None and is_optional(hint) and is_optional(inner(hint)):
         # What tells its type may be less deep, and is wrapped once more where it fits beside another value only so.
-        hint = hint if any(wants_hint(body, each) for each in node.arguments) else None
+        is_told = not any(wants_hint(body, each) for each in node.arguments)
+        hint = ("Optional", as_decimals(fitting(inner(hint)))) if is_told else hint
     if hint is not None and not mentions(hint, UNKNOWN):
         binding.match(row.gives, hint)
         if isinstance(row.gives, tuple) and row.gives[0] == "List" and is_optional(hint):
