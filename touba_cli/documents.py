@@ -57,6 +57,9 @@ MEMORY_STATEMENTS = 1_000
 #: whose the values of a memory are
 MEMORY_SCOPES: tuple[str, ...] = ("run", "owner", "project")
 
+#: for which time the quota of a trigger counts
+QUOTA_PERIODS: tuple[str, ...] = ("minute", "hour", "day")
+
 # --- spellings --------------------------------------------------------------------------------------------------------
 
 _HEX = frozenset("0123456789abcdef")

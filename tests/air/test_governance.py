@@ -183,7 +183,7 @@ FAULTS: list[tuple[Callable[[Document], None], str]] = [
     (change(f"{TEST} run arguments", []), "an array of 3 was expected, not of 0"),
     (change(f"{TEST} expect", []), "a test expects something"),
     (change(f"{TEST} expect 0 kind", "reason"), "an expectation is one of status, result, calls, effects"),
-    (change(f"{TEST} expect 0 is", "done"), "a status is one of success, stopped, failed, cancelled"),
+    (change(f"{TEST} expect 0 is", "done"), "a status is one of success, stopped, cancelled, failed"),
     (change(f"{TEST} expect 1 ref", "function:governed/F"), "is not a tool, skill, strategy or agent of the program"),
     (change(f"{TEST} expect 2 times", 1), "the number is not within 0 and 0"),
     (change("tests 1 expect 0 is", ["int", 1]), "Text was expected, not Int"),

@@ -6,10 +6,10 @@ from tests.generated.draw import Draw
 from tests.generated.names import Signature, Unit
 from tests.generated.shapes import KEYABLE, LENGTHS, PLAIN, RULES, Declared, Form, Member, Place, World, mentions
 from tests.generated.statements import INDENT, Bodies
+from touba_cli.documents import GRANTS
 
 MODULES = ("app", "lib.base", "rules")
 FIELDS = ("id", "amount", "label", "level", "due", "parts", "note", "kind", "type", "key", "sorted", "is", "date")
-GRANTS = ("network", "filesystem.read", "filesystem.write", "process", "environment")
 
 
 class Source:

@@ -11,7 +11,7 @@ import pytest
 from tests.limits.kit import three_cases
 from tests.shell_kit import Project, air, calling, coded, tool
 from touba_cli.codec import encode
-from touba_cli.documents import MEMORY_STATEMENTS, check_document
+from touba_cli.documents import MEMORY_OPERATIONS, MEMORY_SCOPES, MEMORY_STATEMENTS, check_document
 from touba_cli.limits import (
     ERROR_MESSAGE_CHARACTERS,
     JSON_DEPTH,
@@ -36,7 +36,7 @@ from touba_sdk.handlers import (
     handle,
     handle_tool_request,
 )
-from touba_sdk.handlers.results import MAX_STATEMENTS, MemoryMetadataInvalid
+from touba_sdk.handlers.results import MAX_STATEMENTS, OPERATIONS, SCOPES, MemoryMetadataInvalid
 
 
 @pytest.fixture
@@ -182,7 +182,7 @@ def test_characters_of_a_secret(project: Project, by: int) -> None:
 @three_cases("memory_statements")
 def test_statements_about_memories(by: int) -> None:
     """What the SDK writes, the runtime reads: the same figure at both ends."""
-    assert MAX_STATEMENTS == MEMORY_STATEMENTS
+    assert (MAX_STATEMENTS, OPERATIONS, SCOPES) == (MEMORY_STATEMENTS, MEMORY_OPERATIONS, MEMORY_SCOPES)
     statements = [{"memory_ref": "memory:app/Notes", "operation": "read"}] * (MEMORY_STATEMENTS + by)
     answer = {"protocol": "touba-tool-response-v1", "ok": True, "value": 1, "memory_metadata": statements}
     fault = check_document("touba-tool-response-v1", answer)

@@ -5,7 +5,9 @@ Loaded where a program has them.
 
 from __future__ import annotations
 
+from ..documents import MEMORY_SCOPES, QUOTA_PERIODS
 from ..limits import LIMITS
+from ..outcomes import STATUSES
 from .costs import expression_cost
 from .outside import FAULTS, fault_of_zone
 from .places import (
@@ -41,9 +43,6 @@ _CALLERS = ("strategy", "skill", "agent")
 #: what an agent may use, and what may be started from outside or by a test
 _USED = ("tool", "function", "skill", "strategy", "agent")
 _STARTED = ("strategy", "skill", "agent", "function")
-_SCOPES = ("run", "owner", "project")
-_PERIODS = ("minute", "hour", "day")
-_STATUSES = ("success", "stopped", "failed", "cancelled")
 #: decisions of people in tests
 _ANSWERS = {"approve": ("approve", "reject"), "review": ("accept", "reject"), "ask": ()}
 
@@ -187,8 +186,8 @@ def check_memories(value: Any, place: Place, types: Types, modules: frozenset[st
         form = types.base(types.take_declared(memory["holds"], (here, "holds")))
         if form == "Nothing":
             raise fault((here, "holds"), "a memory of `Nothing` keeps nothing")
-        if memory["scope"] not in _SCOPES:
-            raise fault((here, "scope"), "a scope is one of " + ", ".join(_SCOPES))
+        if memory["scope"] not in MEMORY_SCOPES:
+            raise fault((here, "scope"), "a scope is one of " + ", ".join(MEMORY_SCOPES))
         if "key" in memory:
             _check_path(memory["key"], (here, "key"), form, types)
         if "doc" in memory:
@@ -243,8 +242,8 @@ def check_triggers(value: Any, place: Place, document: dict[str, Any], declared:
             quota = take_object(trigger["quota"], (here, "quota"), ("count", "per"))
             limit = LIMITS["trigger_quota"]
             take_whole(quota["count"], ((here, "quota"), "count"), limit.lowest, limit.highest)
-            if quota["per"] not in _PERIODS:
-                raise fault(((here, "quota"), "per"), "a period is one of " + ", ".join(_PERIODS))
+            if quota["per"] not in QUOTA_PERIODS:
+                raise fault(((here, "quota"), "per"), "a period is one of " + ", ".join(QUOTA_PERIODS))
         if "doc" in trigger:
             take_text(trigger["doc"], (here, "doc"))
 
@@ -391,8 +390,8 @@ class _Test:
         kind = take_map(value, place).get("kind")
         if kind == "status":
             take_object(value, place, ("kind", "is"))
-            if value["is"] not in _STATUSES:
-                raise fault((place, "is"), "a status is one of " + ", ".join(_STATUSES))
+            if value["is"] not in STATUSES:
+                raise fault((place, "is"), "a status is one of " + ", ".join(STATUSES))
         elif kind == "result":
             take_object(value, place, ("kind", "is"))
             self.expressions.expect(value["is"], (place, "is"), run.gives)

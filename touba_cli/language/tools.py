@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..documents import EFFECTS, GRANTS
 from ..limits import LIMITS
 from . import tree
 from .body import Body
@@ -18,10 +19,6 @@ if TYPE_CHECKING:
     from ..air.types import TypeForm
     from .signatures import Signature, Signatures
     from .types import Types
-
-#: what a tool can require; the manifest of the project grants it
-GRANTS: tuple[str, ...] = ("network", "filesystem.read", "filesystem.write", "process", "environment")
-EFFECTS: tuple[str, ...] = ("none", "read", "write")
 
 
 class Tools:

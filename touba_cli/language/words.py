@@ -6,6 +6,8 @@ of block that knows it, or in its place within a clause. The parser's first-word
 
 from __future__ import annotations
 
+from ..documents import EFFECTS, MEMORY_SCOPES, QUOTA_PERIODS
+
 #: never the name of a value
 HARD_WORDS: frozenset[str] = frozenset(
     [
@@ -100,13 +102,13 @@ CONSTRAINT_WORDS: tuple[str, ...] = ("length", "min", "max", "above", "below", "
 
 GENERIC_WORDS: tuple[str, ...] = ("List", "Map", "Optional", "Outcome")
 
-EFFECT_WORDS: tuple[str, ...] = ("none", "read", "write")
+EFFECT_WORDS = EFFECTS
 
-SCOPE_WORDS: tuple[str, ...] = ("run", "owner", "project")
+SCOPE_WORDS = MEMORY_SCOPES
 
 SOURCE_WORDS: tuple[str, ...] = ("schedule", "webhook", "event")
 
-PERIOD_WORDS: tuple[str, ...] = ("minute", "hour", "day")
+PERIOD_WORDS = QUOTA_PERIODS
 
 APPROVAL_WORDS: tuple[str, ...] = ("approve", "reject")
 
